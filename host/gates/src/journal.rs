@@ -1,0 +1,112 @@
+//! The port for the record of each passage.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, SystemTime};
+
+use portcullis_model::{Digest, Finding, GateName, PolicyName};
+
+use crate::{Cost, Fault};
+
+/// The future of a write.
+pub type JournalFuture<'a> = Pin<Box<dyn Future<Output = Result<(), JournalError>> + Send + 'a>>;
+
+/// The record could not be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the journal could not be written: {0}")]
+pub struct JournalError(pub String);
+
+/// Where records go. Written before the effect that the passage permits.
+pub trait Journal: fmt::Debug + Send + Sync {
+    /// Writes one record; done once it would survive the end of this process.
+    fn write(&self, record: Record) -> JournalFuture<'_>;
+}
+
+/// Keeps nothing: for tests and for measuring without a store.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoJournal;
+
+impl Journal for NoJournal {
+    fn write(&self, _record: Record) -> JournalFuture<'_> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// What the host made of all verdicts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RecordedDecision {
+    /// Cleared as it was.
+    Cleared,
+    /// Cleared after edits.
+    Edited,
+    /// Cleared after an approval.
+    Approved,
+    /// Refused, with the stable code.
+    Refused(String),
+    /// Held back until approved, with the question's code.
+    Quarantined(String),
+}
+
+/// What one policy answered, in short.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicyOutcome {
+    /// No objection.
+    Allow,
+    /// It asked, with these codes.
+    Ask(Vec<String>),
+    /// It denied, with this code.
+    Deny(String),
+    /// It broke.
+    Fault(Fault),
+}
+
+/// What one policy did in a passage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyRecord {
+    /// The policy.
+    pub policy: PolicyName,
+    /// Digest over module, settings and packs.
+    pub digest: Digest,
+    /// True where its verdict was recorded and not applied.
+    pub shadow: bool,
+    /// The round of the chain.
+    pub round: u32,
+    /// What it answered.
+    pub outcome: PolicyOutcome,
+    /// What it noticed.
+    pub findings: Vec<Finding>,
+    /// Edits that were applied.
+    pub edits: u32,
+    /// What exceeded its rights and was dropped.
+    pub dropped: Vec<String>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// One passage of a gate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When it ended.
+    pub at: SystemTime,
+    /// The session.
+    pub session: String,
+    /// The gate.
+    pub gate: GateName,
+    /// The server; empty for none.
+    pub server: String,
+    /// The server's own name of what was judged.
+    pub name: String,
+    /// Digest of the subject as it came.
+    pub subject: Digest,
+    /// Generation of the policy set.
+    pub generation: u64,
+    /// What the host made of it.
+    pub decision: RecordedDecision,
+    /// The policy that decided against it, where one did.
+    pub decided_by: Option<PolicyName>,
+    /// What each policy did.
+    pub policies: Vec<PolicyRecord>,
+    /// Wall time of the passage, approvals left out.
+    pub elapsed: Duration,
+}

@@ -1,0 +1,31 @@
+//! Enforcement: the six gates, and the proof that a value passed one.
+//!
+//! Effects elsewhere take [`Cleared<T>`]; only this crate builds one. Policies answer through the [`Evaluate`] port;
+//! this crate joins their verdicts, applies rights, modes, edits and charges, asks approvers, and writes one journal
+//! record for each passage before the effect that it permits. It knows nothing about WebAssembly or transports.
+
+#![forbid(unsafe_code)]
+
+mod approval;
+mod cleared;
+mod context;
+mod evaluate;
+mod gates;
+mod journal;
+mod payload;
+mod refusal;
+mod session;
+mod set;
+
+pub use approval::{Approver, NoApprover, Prompt, PromptQuestion, Reply, Scope};
+pub use cleared::{Cleared, Receipt};
+pub use context::Context;
+pub use evaluate::{Cost, Evaluate, Evaluation, EvaluationFuture, Fault};
+pub use gates::{Gates, Listed, Withheld, WithheldReason};
+pub use journal::{
+    Journal, JournalError, JournalFuture, NoJournal, PolicyOutcome, PolicyRecord, Record, RecordedDecision,
+};
+pub use payload::{Call, Environment, Launching, ListedItem, ServerMessage, ServerRequest};
+pub use refusal::{Refusal, RefusalCode};
+pub use session::{Session, Sessions};
+pub use set::{ActivePolicy, Isolation, Mode, OnFault, PolicySet, PolicySource};

@@ -1,0 +1,110 @@
+//! The immutable set of policies that a message is judged by.
+
+use std::sync::Arc;
+
+use portcullis_model::{Description, Digest, GateName, PolicyName, Rights};
+
+use crate::Evaluate;
+
+/// Whether verdicts count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// They do.
+    #[default]
+    Enforce,
+    /// They are recorded and never applied.
+    Shadow,
+    /// The policy is not evaluated.
+    Off,
+}
+
+/// What a fault becomes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnFault {
+    /// A refusal.
+    #[default]
+    Deny,
+    /// No objection. Only the operator's config can set this.
+    Allow,
+}
+
+/// How instances are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Isolation {
+    /// A fresh instance for each evaluation.
+    #[default]
+    Fresh,
+    /// An instance is used again. Only the operator's config can set this.
+    Reuse,
+}
+
+/// Where a policy came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PolicySource {
+    /// Embedded in the binary.
+    Bundle,
+    /// A file of the policies folder, by its name.
+    Folder(String),
+    /// Named by the operator's config, by path.
+    Config(String),
+}
+
+/// A policy as the operator wants it applied.
+#[derive(Clone, Debug)]
+pub struct ActivePolicy {
+    /// What it says of itself.
+    pub description: Arc<Description>,
+    /// Digest over module, settings and packs.
+    pub digest: Digest,
+    /// Where it came from.
+    pub source: PolicySource,
+    /// The gates that it exports.
+    pub gates: Vec<GateName>,
+    /// What it may do there.
+    pub rights: Rights,
+    /// Whether its verdicts count.
+    pub mode: Mode,
+    /// What a fault becomes.
+    pub on_fault: OnFault,
+    /// What judges.
+    pub evaluator: Arc<dyn Evaluate>,
+}
+
+/// An immutable set of policies. A message is judged by the set it started with.
+#[derive(Debug, Default)]
+pub struct PolicySet {
+    /// Counts up with each set that is published.
+    pub generation: u64,
+    policies: Vec<Arc<ActivePolicy>>,
+    /// Policies that must judge at a gate; where one is not in the set, its gate stays shut.
+    missing: Vec<(PolicyName, Vec<GateName>)>,
+}
+
+impl PolicySet {
+    /// Builds a set.
+    pub fn new(policies: Vec<Arc<ActivePolicy>>) -> Self {
+        Self { generation: 0, policies, missing: Vec::new() }
+    }
+
+    /// Names a required policy that could not be loaded: the given gates stay shut.
+    #[must_use]
+    pub fn with_missing(mut self, policy: PolicyName, gates: Vec<GateName>) -> Self {
+        self.missing.push((policy, gates));
+        self
+    }
+
+    /// Returns all policies.
+    pub fn policies(&self) -> &[Arc<ActivePolicy>] {
+        &self.policies
+    }
+
+    /// Returns the policies that judge at a gate, those that are off left out.
+    pub fn chain(&self, gate: GateName) -> impl Iterator<Item = &Arc<ActivePolicy>> {
+        self.policies.iter().filter(move |policy| policy.mode != Mode::Off && policy.gates.contains(&gate))
+    }
+
+    /// Returns the required policy whose absence keeps a gate shut.
+    pub fn missing(&self, gate: GateName) -> Option<&PolicyName> {
+        self.missing.iter().find(|(_, gates)| gates.contains(&gate)).map(|(name, _)| name)
+    }
+}
