@@ -1,1 +1,9 @@
-//! t
+//! Integration tests of the whole program.
+
+#![forbid(unsafe_code)]
+
+mod arrows;
+mod real_servers;
+
+/// The program under test.
+const PROGRAM: &str = env!("CARGO_BIN_EXE_portcullis-tested");

@@ -1,0 +1,91 @@
+//! The dependency arrows between the crates, and who may know whom.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use portcullis_model::json::{Limits, Value, parse_with};
+
+/// Each crate of the host with the crates of the workspace that it may use.
+const ARROWS: [(&str, &[&str]); 10] = [
+    ("portcullis-model", &[]),
+    ("portcullis-gates", &["portcullis-model"]),
+    ("portcullis-config", &["portcullis-model", "portcullis-gates"]),
+    ("portcullis-registry", &["portcullis-model", "portcullis-gates", "portcullis-config"]),
+    ("portcullis-store", &["portcullis-model", "portcullis-gates"]),
+    ("portcullis-bindings", &["portcullis-model"]),
+    ("portcullis-runtime", &["portcullis-model", "portcullis-gates", "portcullis-bindings"]),
+    ("portcullis-supervisor", &[]),
+    (
+        "portcullis-mcp",
+        &[
+            "portcullis-model",
+            "portcullis-gates",
+            "portcullis-config",
+            "portcullis-registry",
+            "portcullis-store",
+            "portcullis-supervisor",
+        ],
+    ),
+    ("portcullis-sdk", &[]),
+];
+
+/// Crates that only the named members may use.
+const RESERVED: [(&str, &[&str]); 4] = [
+    ("wasmtime", &["portcullis-bindings", "portcullis-runtime"]),
+    ("wasmtime-wasi", &["portcullis-runtime"]),
+    ("wasmtime-wizer", &["portcullis-runtime"]),
+    ("rmcp", &["portcullis-mcp"]),
+];
+
+/// Returns the direct dependencies of each member, development dependencies left out.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    let limits = Limits { bytes: 64 * 1024 * 1024, depth: 64 };
+    let metadata = parse_with(output.stdout.trim_ascii(), limits).expect("cargo prints JSON");
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    let packages = metadata.get("packages").and_then(Value::as_array).expect("packages");
+    packages
+        .iter()
+        .map(|package| {
+            let dependencies = package.get("dependencies").and_then(Value::as_array).expect("dependencies");
+            let names = dependencies.iter().filter(|entry| text(entry, "kind").as_deref() != Some("dev"));
+            (text(package, "name").expect("a name"), names.filter_map(|entry| text(entry, "name")).collect())
+        })
+        .collect()
+}
+
+#[test]
+fn a_crate_uses_only_what_is_below_it() {
+    let dependencies = dependencies();
+    for (member, allowed) in ARROWS {
+        let used = dependencies.get(member).unwrap_or_else(|| panic!("{member} is no member"));
+        let ours = used.iter().filter(|name| name.starts_with("portcullis"));
+        let upward: Vec<_> = ours.filter(|name| !allowed.contains(&name.as_str())).collect();
+        assert!(upward.is_empty(), "{member} must not use {upward:?}");
+    }
+}
+
+#[test]
+fn a_policy_uses_the_sdk_and_nothing_else_of_the_workspace() {
+    for (member, used) in dependencies() {
+        if member.starts_with("portcullis-policy-") {
+            let ours: Vec<_> = used.iter().filter(|name| name.starts_with("portcullis")).collect();
+            assert_eq!(ours, ["portcullis-sdk"], "{member}");
+        }
+    }
+}
+
+#[test]
+fn only_the_named_crates_know_the_compiler_and_the_official_sdk() {
+    let dependencies = dependencies();
+    for (reserved, allowed) in RESERVED {
+        for (member, used) in &dependencies {
+            let knows = used.contains(reserved);
+            assert!(!knows || allowed.contains(&member.as_str()), "{member} must not use {reserved}");
+        }
+    }
+}

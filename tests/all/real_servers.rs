@@ -1,0 +1,147 @@
+//! Six real servers from npm and PyPI, behind one gateway: the same tools and the same results as directly.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::Command;
+
+use portcullis_model::json::{Object, Value};
+use portcullis_model::object;
+use portcullis_tests::{Client, Home, Installed, python_servers, real_servers};
+
+use crate::PROGRAM;
+
+/// Returns one call for each server whose result is the same each time.
+fn call_of(server: &str, folder: &Path, page: &str) -> (&'static str, Object) {
+    let path = folder.join("note.txt").display().to_string();
+    match server {
+        "everything" => ("get-structured-content", object! { "location" => "New York" }),
+        "filesystem" => ("read_text_file", object! { "path" => path }),
+        "memory" => ("read_graph", object! {}),
+        "time" => (
+            "convert_time",
+            object! { "source_timezone" => "UTC", "time" => "12:30", "target_timezone" => "Asia/Tokyo" },
+        ),
+        "git" => ("git_log", object! { "repo_path" => folder.display().to_string() }),
+        "fetch" => ("fetch", object! { "url" => page }),
+        other => panic!("no call for {other}"),
+    }
+}
+
+fn git(folder: &Path, arguments: &[&str]) {
+    let identity = ["-c", "user.name=Test", "-c", "user.email=test@example.com"];
+    let output = Command::new("git").arg("-C").arg(folder).args(identity).args(arguments).output().expect("git runs");
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Serves one small page on loopback until the test ends, and returns its address.
+fn serve_page() -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port of loopback");
+    let address = listener.local_addr().expect("an address");
+    std::thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let mut stream = stream;
+            let mut request = [0; 4096];
+            let read = stream.read(&mut request).unwrap_or(0);
+            let is_page = request[..read].starts_with(b"GET /page");
+            let (status, body) = if is_page { ("200 OK", "A plain page, 1.0.") } else { ("404 Not Found", "") };
+            let head = format!("HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n", body.len());
+            drop(stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(body.as_bytes())));
+        }
+    });
+    format!("http://{address}/page")
+}
+
+/// Writes the config of all servers; their environment is what the gateway's default passes on.
+fn config_of(servers: &[Installed], memory: &Path) -> String {
+    let mut config = Object::new();
+    for server in servers {
+        let arguments: Vec<Value> = server.arguments.iter().map(|argument| argument.as_str().into()).collect();
+        let mut entry = object! { "command" => server.command.as_str(), "args" => arguments };
+        if server.name == "memory" {
+            entry.insert("env", object! { "MEMORY_FILE_PATH" => memory.display().to_string() });
+        }
+        config.insert(server.name, entry);
+    }
+    Value::from(object! { "mcp_servers" => config }).to_json()
+}
+
+fn direct(server: &Installed, memory: &Path, capabilities: &Value) -> Client {
+    let mut command = Command::new(&server.command);
+    command.args(&server.arguments).env("MEMORY_FILE_PATH", memory).stderr(std::process::Stdio::null());
+    Client::connect(&mut command, capabilities.clone())
+}
+
+/// Returns the tools of one server as the gateway lists them, with their own names put back.
+fn through(tools: &[Value], server: &str) -> Vec<Value> {
+    let prefix = format!("mcp__{server}__");
+    let mut own = Vec::new();
+    for tool in tools {
+        let name = tool.get("name").and_then(Value::as_str).expect("a tool has a name");
+        if let Some(name) = name.strip_prefix(&prefix) {
+            let mut tool = tool.clone();
+            tool.as_object_mut().expect("a tool is an object").insert("name", name);
+            own.push(tool);
+        }
+    }
+    own
+}
+
+const WRAPPERS: [&str; 4] = ["list_resources", "read_resource", "list_prompts", "get_prompt"];
+
+#[test]
+fn real_servers_list_and_answer_the_same_as_directly() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("note.txt"), "Ein Wort. 1.0\n").expect("a note");
+    git(folder.path(), &["init", "--quiet"]);
+    git(folder.path(), &["add", "note.txt"]);
+    git(folder.path(), &["commit", "--quiet", "-m", "Add a note"]);
+    let servers = match real_servers(folder.path(), folder.path()) {
+        Ok(servers) => servers,
+        Err(reason) => return println!("skipped: the registries cannot be reached: {reason}"),
+    };
+    let page = serve_page();
+    let memory = folder.path().join("memory.jsonl");
+    let home = Home::new(PROGRAM, &config_of(&servers, &memory));
+    for capabilities in [Value::from(object! {}), object! { "roots" => object! {}, "sampling" => object! {} }.into()] {
+        let mut gateway = Client::connect(&mut home.command(&["run"]), capabilities.clone());
+        let tools = gateway.tools();
+        for server in &servers {
+            let mut alone = direct(server, &memory, &capabilities);
+            let mut listed = through(&tools, server.name);
+            let expected = alone.tools();
+            let own = |tool: &Value| expected.iter().any(|other| other.get("name") == tool.get("name"));
+            let is_wrapper = |tool: &Value| WRAPPERS.contains(&tool.get("name").and_then(Value::as_str).unwrap_or(""));
+            listed.retain(|tool| own(tool) || !is_wrapper(tool));
+            assert_eq!(listed, expected, "tools of {}", server.name);
+            let (tool, arguments) = call_of(server.name, folder.path(), &page);
+            let answer = gateway.call(&format!("mcp__{}__{tool}", server.name), arguments.clone().into());
+            let expected = alone.call(tool, arguments.into());
+            assert_eq!(answer.result().to_json(), expected.result().to_json(), "{tool} of {}", server.name);
+            assert_ne!(expected.result().get("isError"), Some(&Value::Bool(true)), "{tool} failed directly");
+        }
+    }
+}
+
+#[test]
+fn the_official_python_client_lists_and_calls_through_the_gateway() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    git(folder.path(), &["init", "--quiet"]);
+    let (servers, python) = match real_servers(folder.path(), folder.path()).and_then(|servers| Ok((servers, python_servers()?))) {
+        Ok(found) => found,
+        Err(reason) => return println!("skipped: the registries cannot be reached: {reason}"),
+    };
+    let home = Home::new(PROGRAM, &config_of(&servers, &folder.path().join("memory.jsonl")));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("support/official_client.py");
+    let output = Command::new(python.join("python"))
+        .arg(script)
+        .args([PROGRAM, "run"])
+        .env("PORTCULLIS_HOME", home.path())
+        .output()
+        .expect("python runs");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
+    for line in ["mcp__everything__echo: Echo: hello", "mcp__time__convert_time: ok", "mcp__memory__read_graph: ok"] {
+        assert!(text.contains(line), "{line} is missing in {text}");
+    }
+}

@@ -1,0 +1,5 @@
+//! The program under test.
+
+fn main() -> std::process::ExitCode {
+    portcullis::main()
+}
