@@ -1,1 +1,3 @@
 //! portcullis-mcp
+
+pub mod jsonrpc;

@@ -119,6 +119,11 @@ impl Value {
     }
 }
 
+/// Appends the JSON text of a string: for writers of envelopes around values that are only borrowed.
+pub fn write_string(text: &str, buffer: &mut Vec<u8>) {
+    write::append_text(text, buffer);
+}
+
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
         Self::String(text.to_owned())

@@ -82,7 +82,7 @@ fn append_array(items: &[Value], buffer: &mut Vec<u8>, inner: fn(&Value, &mut Ve
 }
 
 /// Appends a string with the escapes that JSON demands, in runs: most text needs none.
-fn append_text(text: &str, buffer: &mut Vec<u8>) {
+pub(super) fn append_text(text: &str, buffer: &mut Vec<u8>) {
     buffer.push(b'"');
     let mut rest = text.as_bytes();
     while let Some(position) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
