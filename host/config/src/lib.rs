@@ -1,1 +1,28 @@
-//! portcullis-config
+//! Reads the config: servers, policies, approvals, journal, naming.
+//!
+//! A config is read once into a small tree that remembers where everything stands, variables are put in, and each part
+//! is read into plain data. Nothing here fails as a whole: each mistake becomes one located [`Diagnostic`], the server
+//! that it belongs to is left out, and the others run.
+
+#![forbid(unsafe_code)]
+
+mod config;
+mod diagnostic;
+mod fields;
+mod interpolation;
+mod key_path;
+mod sections;
+mod server;
+mod sink;
+mod surroundings;
+mod tree;
+
+pub use config::{Config, ReadError};
+pub use diagnostic::{Diagnostic, DiagnosticKind, Level};
+pub use sections::approvals::Approvals;
+pub use sections::journal::{Durability, JournalSection, Payloads};
+pub use sections::naming::Naming;
+pub use sections::policies::{PoliciesSection, PolicyEntry};
+pub use server::Server;
+pub use server::options::{Authentication, ClientIdentity, Protocol, ServerOptions, TlsVerification, ToolFilter};
+pub use surroundings::Surroundings;

@@ -1,0 +1,6 @@
+//! The parts of a config besides the servers.
+
+pub(crate) mod approvals;
+pub(crate) mod journal;
+pub(crate) mod naming;
+pub(crate) mod policies;

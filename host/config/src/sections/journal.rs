@@ -1,0 +1,67 @@
+//! `journal`: what is recorded, and how surely.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::diagnostic::DiagnosticKind;
+use crate::fields::Fields;
+use crate::key_path::KeyPath;
+use crate::sink::{Mistake, Sink};
+use crate::surroundings::Surroundings;
+use crate::tree::Node;
+
+/// How surely a record is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Durability {
+    /// It survives the end of the process.
+    #[default]
+    Process,
+    /// It survives a loss of power.
+    Power,
+}
+
+/// What is kept of payloads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Payloads {
+    /// Their digest.
+    #[default]
+    Digest,
+    /// All of them.
+    Full,
+}
+
+/// What is recorded, and how surely.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JournalSection {
+    /// How surely a record is kept.
+    pub durability: Durability,
+    /// What is kept of payloads.
+    pub payloads: Payloads,
+    /// How long full payloads are kept; nothing means the default of the store.
+    pub keep: Option<Duration>,
+    /// The file, if not the one of the home folder.
+    pub path: Option<PathBuf>,
+}
+
+/// Reads `journal`.
+pub(crate) fn read(node: &Node, path: &KeyPath, surroundings: &Surroundings, sink: &mut Sink) -> JournalSection {
+    const DAY: u64 = 86_400;
+    const MOST_DAYS: u64 = 36_500;
+    let mut fields = Fields::new(node, path.clone(), sink);
+    let durability = fields.choice("durability", &[("process", Durability::Process), ("power", Durability::Power)]);
+    let payloads = fields.choice("payloads", &[("digest", Payloads::Digest), ("full", Payloads::Full)]);
+    if payloads == Some(Payloads::Full) {
+        let place = fields.place_of("payloads");
+        let mistake =
+            Mistake::warning(DiagnosticKind::NotSupported, "full payloads are not supported yet: digests are kept");
+        fields.report("payloads", place, mistake);
+    }
+    let section = JournalSection {
+        durability: durability.unwrap_or_default(),
+        payloads: Payloads::Digest,
+        keep: fields.count("keep_days", 1).map(|days| Duration::from_secs(days.min(MOST_DAYS) * DAY)),
+        path: fields.text("path").map(|path| PathBuf::from(surroundings.expand(&path))),
+    };
+    fields.finish();
+    section
+}
