@@ -1,0 +1,99 @@
+//! A row as the entry it was written from.
+
+use std::collections::HashMap;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use portcullis_gates::{Cost, RecordedDecision};
+use portcullis_model::json::Value;
+use portcullis_model::{Digest, Span};
+
+use crate::{FindingEntry, OutcomeEntry, PolicyEntry};
+
+/// Returns the decision of a number and a code, or nothing where the number is unknown.
+pub(crate) fn decision(number: i64, code: Option<String>) -> Option<RecordedDecision> {
+    match number {
+        0 => Some(RecordedDecision::Cleared),
+        1 => Some(RecordedDecision::Edited),
+        2 => Some(RecordedDecision::Approved),
+        3 => Some(RecordedDecision::Refused(code.unwrap_or_default())),
+        4 => Some(RecordedDecision::Quarantined(code.unwrap_or_default())),
+        _ => None,
+    }
+}
+
+/// Returns the time of so many microseconds since 1970.
+pub(crate) fn time(microseconds: i64) -> SystemTime {
+    let distance = Duration::from_micros(microseconds.unsigned_abs());
+    let time = if microseconds < 0 { UNIX_EPOCH.checked_sub(distance) } else { UNIX_EPOCH.checked_add(distance) };
+    time.unwrap_or(UNIX_EPOCH)
+}
+
+/// Returns what each policy did, or nothing where the text is not what `encode` writes.
+pub(crate) fn policies(text: &str, versions: &HashMap<i64, (String, Digest)>) -> Option<Vec<PolicyEntry>> {
+    let value = portcullis_model::json::parse_str(text).ok()?;
+    value.as_array()?.iter().map(|entry| policy(entry, versions)).collect()
+}
+
+fn policy(value: &Value, versions: &HashMap<i64, (String, Digest)>) -> Option<PolicyEntry> {
+    let (policy, digest) = versions.get(&value.get("p")?.as_i64()?)?.clone();
+    let [wall, cpu, memory] = value.get("t")?.as_array()? else {
+        return None;
+    };
+    let cost = Cost {
+        wall: Duration::from_nanos(wall.as_u64()?),
+        cpu: Duration::from_nanos(cpu.as_u64()?),
+        memory: memory.as_u64()?,
+    };
+    Some(PolicyEntry {
+        policy,
+        digest,
+        shadow: value.get("s").and_then(Value::as_bool).unwrap_or(false),
+        round: number(value, "r", 1)?,
+        outcome: value.get("o").map_or(Some(OutcomeEntry::Allow), outcome)?,
+        findings: value.get("f").map_or(Some(Vec::new()), |list| list.as_array()?.iter().map(finding).collect())?,
+        edits: number(value, "e", 0)?,
+        dropped: value.get("d").map_or(Some(Vec::new()), texts)?,
+        cost,
+    })
+}
+
+fn outcome(value: &Value) -> Option<OutcomeEntry> {
+    if let Some(codes) = value.get("ask") {
+        return Some(OutcomeEntry::Ask(texts(codes)?));
+    }
+    if let Some(code) = value.get("deny") {
+        return Some(OutcomeEntry::Deny(code.as_str()?.to_owned()));
+    }
+    let [code, message] = value.get("fault")?.as_array()? else {
+        return None;
+    };
+    Some(OutcomeEntry::Fault { code: code.as_str()?.to_owned(), message: message.as_str()?.to_owned() })
+}
+
+fn finding(value: &Value) -> Option<FindingEntry> {
+    let [rule, severity, message, evidence] = value.as_array()? else {
+        return None;
+    };
+    Some(FindingEntry {
+        rule: rule.as_str()?.to_owned(),
+        severity: severity.as_str()?.to_owned(),
+        message: message.as_str()?.to_owned(),
+        evidence: evidence.as_array()?.iter().map(span).collect::<Option<_>>()?,
+    })
+}
+
+fn span(value: &Value) -> Option<Span> {
+    let [segment, start, end] = value.as_array()? else {
+        return None;
+    };
+    let part = |value: &Value| u32::try_from(value.as_u64()?).ok();
+    Some(Span { segment: part(segment)?, start: part(start)?, end: part(end)? })
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect()
+}
+
+fn number(value: &Value, key: &str, missing: u32) -> Option<u32> {
+    value.get(key).map_or(Some(missing), |number| u32::try_from(number.as_u64()?).ok())
+}

@@ -1,0 +1,124 @@
+//! The journal as it is read back.
+
+use std::time::{Duration, SystemTime};
+
+use portcullis_gates::{Cost, RecordedDecision};
+use portcullis_model::{Digest, Span};
+
+use crate::StoreError;
+
+/// One passage of a gate, as it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// Counts up over all gateways of the home.
+    pub id: i64,
+    /// When it ended, to the microsecond.
+    pub at: SystemTime,
+    /// The session.
+    pub session: String,
+    /// The gate.
+    pub gate: String,
+    /// The server; empty for none.
+    pub server: String,
+    /// The server's own name of what was judged.
+    pub name: String,
+    /// Digest of the subject as it came.
+    pub subject: Digest,
+    /// Generation of the policy set of its gateway.
+    pub generation: u64,
+    /// What the host made of it.
+    pub decision: RecordedDecision,
+    /// The policy that decided against it, where one did.
+    pub decided_by: Option<String>,
+    /// What each policy did.
+    pub policies: Vec<PolicyEntry>,
+    /// Wall time of the passage, approvals left out.
+    pub elapsed: Duration,
+}
+
+/// What one policy did in a passage.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PolicyEntry {
+    /// The policy.
+    pub policy: String,
+    /// Digest over module, settings and packs.
+    pub digest: Digest,
+    /// True where its verdict was recorded and not applied.
+    pub shadow: bool,
+    /// The round of the chain.
+    pub round: u32,
+    /// What it answered.
+    pub outcome: OutcomeEntry,
+    /// What it noticed.
+    pub findings: Vec<FindingEntry>,
+    /// Edits that were applied.
+    pub edits: u32,
+    /// What exceeded its rights and was dropped.
+    pub dropped: Vec<String>,
+    /// What it cost.
+    pub cost: Cost,
+}
+
+/// What a policy answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutcomeEntry {
+    /// No objection.
+    Allow,
+    /// It asked, with these codes.
+    Ask(Vec<String>),
+    /// It denied, with this code.
+    Deny(String),
+    /// It broke.
+    Fault {
+        /// Stable code of the fault.
+        code: String,
+        /// What happened, for people.
+        message: String,
+    },
+}
+
+/// What a policy noticed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FindingEntry {
+    /// The rule.
+    pub rule: String,
+    /// How bad it is: a name of [`portcullis_model::Severity`].
+    pub severity: String,
+    /// For the operator.
+    pub message: String,
+    /// Where it stood in the subject.
+    pub evidence: Vec<Span>,
+}
+
+/// Which passages are wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Query {
+    /// So many at most; more than [`Query::MOST`] counts as that.
+    pub limit: usize,
+    /// Only those after this entry.
+    pub after: Option<i64>,
+    /// Only those of this server.
+    pub server: Option<String>,
+    /// Only those of this session.
+    pub session: Option<String>,
+    /// Only those that were refused or quarantined.
+    pub refused: bool,
+}
+
+impl Query {
+    /// The most that one query answers: an entry has a few hundred bytes, and the answer is held in memory.
+    pub const MOST: usize = 10_000;
+}
+
+impl Default for Query {
+    fn default() -> Self {
+        Self { limit: 100, after: None, server: None, session: None, refused: false }
+    }
+}
+
+/// Reads the journal.
+pub trait JournalReader: Send + Sync {
+    /// Returns the latest entries, the newest first. Takes about a microsecond an entry that is looked at; call it
+    /// off the threads that carry traffic.
+    fn latest(&self, query: &Query) -> Result<Vec<JournalEntry>, StoreError>;
+}

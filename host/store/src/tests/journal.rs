@@ -1,0 +1,148 @@
+use std::time::{Duration, SystemTime};
+
+use portcullis_gates::{Fault, Journal as _, PolicyOutcome, Record, RecordedDecision};
+use portcullis_model::{Finding, PolicyName, RuleId, Severity, Span};
+
+use super::{allowed, block_on, home, record, store};
+use crate::{FindingEntry, JournalReader as _, OutcomeEntry, Query, Retention, SqliteStore, StoreOptions, maintenance};
+
+#[test]
+fn a_record_is_read_back_with_all_that_was_said() {
+    let (_folder, home) = home();
+    let store = store(&home);
+    let mut asked = allowed("trust");
+    asked.outcome = PolicyOutcome::Ask(vec!["write-capable".to_owned()]);
+    let mut denied = allowed("flow");
+    denied.outcome = PolicyOutcome::Deny("private-outward".to_owned());
+    denied.round = 2;
+    denied.edits = 4;
+    denied.dropped = vec!["label `x` was not declared".to_owned()];
+    denied.findings = vec![Finding {
+        rule: RuleId::parse("echo").unwrap(),
+        severity: Severity::High,
+        message: "a \"quoted\"\u{1b} text\n".to_owned(),
+        evidence: vec![Span { segment: 1, start: 2, end: 30 }],
+    }];
+    let mut broken = allowed("pins");
+    broken.shadow = true;
+    broken.outcome = PolicyOutcome::Fault(Fault::Deadline { limit: Duration::from_millis(250) });
+    let sent = Record {
+        decision: RecordedDecision::Refused("private-outward".to_owned()),
+        decided_by: Some(PolicyName::parse("flow").unwrap()),
+        policies: vec![asked, denied.clone(), broken],
+        ..record("write_file")
+    };
+    block_on(store.write(sent.clone())).unwrap();
+
+    let entries = store.latest(&Query::default()).unwrap();
+    let [entry] = entries.as_slice() else { panic!("one entry, not {entries:?}") };
+    assert_eq!(
+        (entry.at, entry.session.as_str(), entry.gate.as_str(), entry.server.as_str(), entry.name.as_str()),
+        (sent.at, "session-1", "call", "files", "write_file")
+    );
+    assert_eq!((entry.subject, entry.generation, entry.elapsed), (sent.subject, 3, sent.elapsed));
+    assert_eq!((&entry.decision, entry.decided_by.as_deref()), (&sent.decision, Some("flow")));
+    let [asked, flow, broken] = entry.policies.as_slice() else { panic!("three policies") };
+    assert_eq!(asked.outcome, OutcomeEntry::Ask(vec!["write-capable".to_owned()]));
+    assert_eq!((flow.policy.as_str(), flow.digest, flow.round, flow.edits), ("flow", denied.digest, 2, 4));
+    assert_eq!((&flow.dropped, flow.cost), (&denied.dropped, denied.cost));
+    assert_eq!(
+        flow.findings,
+        [FindingEntry {
+            rule: "echo".to_owned(),
+            severity: "high".to_owned(),
+            message: "a \"quoted\"\u{1b} text\n".to_owned(),
+            evidence: vec![Span { segment: 1, start: 2, end: 30 }],
+        }]
+    );
+    assert!(broken.shadow && !flow.shadow);
+    assert_eq!(
+        broken.outcome,
+        OutcomeEntry::Fault { code: "deadline".to_owned(), message: "the policy ran longer than 250 ms".to_owned() }
+    );
+}
+
+#[test]
+fn what_a_policy_says_at_length_is_cut_and_counted() {
+    let (_folder, home) = home();
+    let store = store(&home);
+    let mut chatty = allowed("trust");
+    chatty.dropped = vec!["é".repeat(10_000); 100];
+    block_on(store.write(Record { policies: vec![chatty], ..record("echo") })).unwrap();
+    let entry = store.latest(&Query::default()).unwrap().remove(0);
+    let dropped = &entry.policies[0].dropped;
+    assert_eq!((dropped.len(), dropped[0].as_str(), dropped[32].as_str()), (33, "é".repeat(256).as_str(), "68 more"));
+}
+
+#[test]
+fn the_latest_entries_come_first_and_can_be_narrowed() {
+    let (_folder, home) = home();
+    let store = store(&home);
+    for index in 0..20 {
+        let mut record = record(&format!("tool-{index}"));
+        if index % 2 == 0 {
+            record.server = "mail".to_owned();
+        }
+        if index % 5 == 0 {
+            record.decision = RecordedDecision::Quarantined("new".to_owned());
+        }
+        block_on(store.write(record)).unwrap();
+    }
+    let names =
+        |query: &Query| -> Vec<String> { store.latest(query).unwrap().into_iter().map(|entry| entry.name).collect() };
+    assert_eq!(names(&Query { limit: 2, ..Query::default() }), ["tool-19", "tool-18"]);
+    assert_eq!(names(&Query { server: Some("mail".to_owned()), limit: 2, ..Query::default() }), ["tool-18", "tool-16"]);
+    assert_eq!(names(&Query { refused: true, ..Query::default() }), ["tool-15", "tool-10", "tool-5", "tool-0"]);
+    assert_eq!(names(&Query { after: Some(18), ..Query::default() }), ["tool-19", "tool-18"]);
+    assert!(names(&Query { session: Some("another".to_owned()), ..Query::default() }).is_empty());
+}
+
+#[test]
+fn only_as_many_and_as_young_records_stay_as_retention_wants() {
+    let (_folder, home) = home();
+    let store = store(&home);
+    for index in 0..700 {
+        let mut record = record(&format!("tool-{index}"));
+        record.at = if index < 300 { SystemTime::now() - Duration::from_hours(48) } else { SystemTime::now() };
+        block_on(store.write(record)).unwrap();
+    }
+    let kept = |records, hours| {
+        maintenance::prune(&store.group, Retention { records, age: Duration::from_hours(hours) }).unwrap();
+        let entries = store.latest(&Query { limit: 1_000, ..Query::default() }).unwrap();
+        (entries.len(), entries.last().unwrap().name.clone())
+    };
+    assert_eq!(kept(1_000, 72), (700, "tool-0".to_owned()));
+    assert_eq!(kept(1_000, 24), (400, "tool-300".to_owned()));
+    assert_eq!(kept(10, 24), (10, "tool-690".to_owned()));
+    assert_eq!(kept(0, 0), (1, "tool-699".to_owned()), "the newest stays so that ids go on counting");
+}
+
+#[test]
+fn a_full_disk_is_an_error_and_writing_goes_on_once_there_is_room() {
+    let (_folder, home) = home();
+    let store = store(&home);
+    block_on(store.write(record("first"))).unwrap();
+    store.group.with_writer(|writer| writer.limit_pages(1));
+    let mut failed = None;
+    for index in 0..200 {
+        if let Err(error) = block_on(store.write(record(&format!("tool-{index}")))) {
+            failed = Some(error);
+            break;
+        }
+    }
+    assert!(failed.unwrap().to_string().contains("full"), "the reason is named");
+    store.group.with_writer(|writer| writer.limit_pages(10_000));
+    block_on(store.write(record("after"))).unwrap();
+    assert_eq!(store.latest(&Query::default()).unwrap()[0].name, "after");
+}
+
+#[test]
+fn a_record_of_a_closed_store_is_on_disk() {
+    let (_folder, home) = home();
+    let power = StoreOptions { durability: crate::Durability::Power, ..StoreOptions::default() };
+    for options in [StoreOptions::default(), power] {
+        let store = SqliteStore::open(&home, options).unwrap();
+        block_on(store.write(record("echo"))).unwrap();
+    }
+    assert_eq!(store(&home).latest(&Query::default()).unwrap().len(), 2);
+}

@@ -1,0 +1,64 @@
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+
+use portcullis_gates::Journal as _;
+
+use super::{block_on, home, record, store};
+use crate::{Home, HomeError, OpenError, SqliteStore, StoreOptions};
+
+fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
+}
+
+#[test]
+fn the_home_is_0700_and_every_file_of_the_database_0600() {
+    let (_folder, home) = home();
+    let store = store(&home);
+    block_on(store.write(record("echo"))).unwrap();
+    assert_eq!(mode(home.path()), 0o700);
+    assert_eq!(mode(&home.folder("logs").unwrap()), 0o700);
+    let files: Vec<_> = std::fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let database_files: Vec<_> = files.iter().filter(|path| path.is_file()).collect();
+    assert_eq!(database_files.len(), 3, "the database, its log and its index: {files:?}");
+    for file in database_files {
+        assert_eq!(mode(file), 0o600, "{}", file.display());
+    }
+}
+
+#[test]
+fn a_home_and_a_database_that_were_open_to_others_are_closed() {
+    let (_folder, home) = home();
+    drop(store(&home));
+    for (path, mode) in [(home.path().to_owned(), 0o755), (home.database(), 0o666)] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+    }
+    drop(store(&Home::open(home.path()).unwrap()));
+    assert_eq!((mode(home.path()), mode(&home.database())), (0o700, 0o600));
+}
+
+#[test]
+fn a_link_in_the_place_of_the_database_is_not_followed() {
+    let (folder, home) = home();
+    let target = folder.path().join("elsewhere.db");
+    std::fs::write(&target, b"").unwrap();
+    std::os::unix::fs::symlink(&target, home.database()).unwrap();
+    let error = SqliteStore::open(&home, StoreOptions::default()).unwrap_err();
+    assert!(matches!(error, OpenError::File { .. }), "{error:?}");
+    assert_eq!(std::fs::read(&target).unwrap(), b"");
+}
+
+#[test]
+fn a_file_in_the_place_of_the_home_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("home");
+    std::fs::write(&path, b"").unwrap();
+    assert!(matches!(Home::open(&path), Err(HomeError::Folder { .. } | HomeError::NotAFolder(_))));
+}
+
+#[test]
+fn the_home_is_what_the_variable_says_and_else_in_the_users_own_folder() {
+    let locate = |ours: Option<&str>, users: Option<&str>| Home::locate(ours.map(Into::into), users.map(Into::into));
+    assert_eq!(locate(Some("/srv/gate"), Some("/home/ada")).unwrap(), Path::new("/srv/gate"));
+    assert_eq!(locate(Some(""), Some("/home/ada")).unwrap(), Path::new("/home/ada/.portcullis"));
+    assert!(matches!(locate(None, Some("")), Err(HomeError::Unknown)));
+}
