@@ -16,6 +16,6 @@
 
 pub mod fold;
 pub mod hidden;
-//LAYER
+pub mod layer;
 pub mod normal;
-//RULES
+pub mod rules;

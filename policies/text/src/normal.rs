@@ -38,7 +38,8 @@ impl<'a> Normal<'a> {
     pub fn original(&self, range: Range<usize>) -> Range<usize> {
         let start = self.position(range.start);
         // The end is found from the last byte inside, so that what was dropped behind it is not part of the evidence.
-        let end = if range.end > range.start { self.position(range.end - 1) + self.width(range.end - 1) } else { start };
+        let end =
+            if range.end > range.start { self.position(range.end - 1) + self.width(range.end - 1) } else { start };
         start..end.max(start)
     }
 
@@ -64,7 +65,9 @@ impl<'a> Normal<'a> {
     fn width(&self, offset: usize) -> usize {
         let index = self.runs.partition_point(|(here, _)| *here as usize <= offset);
         match self.runs.get(index) {
-            Some((here, there)) if *here as usize == offset + 1 => (*there as usize).saturating_sub(self.position(offset)),
+            Some((here, there)) if *here as usize == offset + 1 => {
+                (*there as usize).saturating_sub(self.position(offset))
+            }
             _ => 1,
         }
     }
@@ -113,7 +116,9 @@ impl<'a> Writer<'a> {
             while dropped.next_if(|run| run.end <= from).is_some() {}
             if let Some(run) = dropped.peek().filter(|run| run.start <= from) {
                 // TAG characters spell ASCII: what they say is judged like everything else.
-                if run.kind == Kind::Tag && let Some(byte) = tag_letter(character) {
+                if run.kind == Kind::Tag
+                    && let Some(byte) = tag_letter(character)
+                {
                     self.push(from, char::from(byte));
                 } else if run.kind == Kind::Escape && run.inert {
                     next += control_parameters(self.source, next);
@@ -176,7 +181,8 @@ impl<'a> Writer<'a> {
         let shift = i64::try_from(from).unwrap_or(i64::MAX) - i64::try_from(self.out.len()).unwrap_or(i64::MAX);
         if shift != self.shift {
             self.shift = shift;
-            self.runs.push((u32::try_from(self.out.len()).unwrap_or(u32::MAX), u32::try_from(from).unwrap_or(u32::MAX)));
+            self.runs
+                .push((u32::try_from(self.out.len()).unwrap_or(u32::MAX), u32::try_from(from).unwrap_or(u32::MAX)));
         }
         self.out.push(character);
     }

@@ -7,7 +7,8 @@ const LONGEST: usize = 14;
 pub(super) fn may_occur(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.windows(2).any(|pair| {
-        matches!(pair, [b'&', b'#'] | [b'\\', b'u' | b'U' | b'x']) || matches!(pair, [b'&', next] if next.is_ascii_lowercase())
+        matches!(pair, [b'&', b'#'] | [b'\\', b'u' | b'U' | b'x'])
+            || matches!(pair, [b'&', next] if next.is_ascii_lowercase())
     })
 }
 
