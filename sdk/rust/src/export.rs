@@ -23,20 +23,23 @@ pub trait Exported: Policy {
     fn slot() -> &'static LocalKey<OnceCell<Self>>;
 }
 
+/// The function of a gate: policy, facts and subject to an answer.
+type Judge<P, Subject, Answer> = fn(&P, &Facts, &Subject) -> Answer;
+
 /// The gates at which a policy judges: the function of each, where it has one.
 pub struct Gates<P: Policy> {
     /// The config gate.
-    pub config: Option<fn(&P, &Facts, &config_gate::Entry) -> Verdict>,
+    pub config: Option<Judge<P, config_gate::Entry, Verdict>>,
     /// The environment gate.
-    pub environment: Option<fn(&P, &Facts, &environment_gate::Subject) -> Selection>,
+    pub environment: Option<Judge<P, environment_gate::Subject, Selection>>,
     /// The listing gate.
-    pub listing: Option<fn(&P, &Facts, &listing_gate::Batch) -> Vec<Verdict>>,
+    pub listing: Option<Judge<P, listing_gate::Batch, Vec<Verdict>>>,
     /// The call gate.
-    pub call: Option<fn(&P, &Facts, &call_gate::Call) -> Verdict>,
+    pub call: Option<Judge<P, call_gate::Call, Verdict>>,
     /// The result gate.
-    pub result: Option<fn(&P, &Facts, &result_gate::Subject) -> Verdict>,
+    pub result: Option<Judge<P, result_gate::Subject, Verdict>>,
     /// The request gate.
-    pub request: Option<fn(&P, &Facts, &request_gate::Request) -> Verdict>,
+    pub request: Option<Judge<P, request_gate::Request, Verdict>>,
 }
 
 impl<P: Policy> Clone for Gates<P> {

@@ -67,7 +67,9 @@ impl Checker<'_> {
             Decision::Ask(questions) => {
                 self.right(Rights::ASK, "ask");
                 self.expect(!questions.is_empty(), || "asks no question".to_owned());
-                questions.iter().for_each(|question| self.code(&question.code));
+                for question in questions {
+                    self.code(&question.code);
+                }
             }
             Decision::Deny(denial) => {
                 self.right(Rights::DENY, "deny");

@@ -114,7 +114,7 @@ impl Stated {
                 None => base.era,
             },
             client: Client { name: self.client.clone().unwrap_or(base.client.name), version: base.client.version },
-            labels: self.labels.iter().map(label).collect(),
+            labels: self.labels.iter().map(|name| label(name)).collect(),
             meters: self.meters.iter().map(reading).collect(),
             echoes: self.echoes.iter().map(echo).collect(),
             echoes_incomplete: self.echoes_incomplete,
@@ -126,8 +126,8 @@ impl Stated {
     }
 }
 
-fn label(name: &String) -> LabelFact {
-    LabelFact { name: name.clone(), server: "elsewhere".to_owned(), tool: "read".to_owned() }
+fn label(name: &str) -> LabelFact {
+    LabelFact { name: name.to_owned(), server: "elsewhere".to_owned(), tool: "read".to_owned() }
 }
 
 fn reading(reading: &Reading) -> MeterReading {
