@@ -1,6 +1,6 @@
 //! The thread that does what makes others wait: patient commits, checkpoints, pruning.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::{Connection, params};
@@ -9,8 +9,11 @@ use crate::commit::Patience;
 use crate::group::{Group, lock};
 use crate::{Retention, busy, encode};
 
-/// Old records are looked for this often even where nothing is written.
-const INTERVAL: Duration = Duration::from_mins(1);
+/// Old records are looked for this often.
+const PRUNE_INTERVAL: Duration = Duration::from_mins(1);
+
+/// The log is carried over when nothing was written for this long.
+const IDLE: Duration = Duration::from_secs(2);
 
 /// Rows that one step of pruning deletes: well under a millisecond.
 const PRUNED_AT_ONCE: i64 = 128;
@@ -34,6 +37,7 @@ struct Wanted {
     commit: bool,
     tidy: bool,
     stop: bool,
+    timed_out: bool,
 }
 
 impl Signal {
@@ -42,7 +46,7 @@ impl Signal {
         self.want(|wanted| wanted.commit = true);
     }
 
-    /// Asks for a checkpoint and for pruning.
+    /// Asks for a checkpoint.
     pub(crate) fn tidy(&self) {
         self.want(|wanted| wanted.tidy = true);
     }
@@ -63,7 +67,7 @@ impl Signal {
         while !(wanted.commit || wanted.tidy || wanted.stop) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                wanted.tidy = true;
+                wanted.timed_out = true;
                 break;
             }
             wanted = self.changed.wait_timeout(wanted, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -73,19 +77,26 @@ impl Signal {
 }
 
 /// Runs until told to stop. `connection` is the thread's own, for checkpoints.
-pub(crate) fn run(group: &Arc<Group>, mut connection: Connection, retention: Retention) {
-    let mut next = Instant::now();
+pub(crate) fn run(group: &Group, mut connection: Connection, retention: Retention) {
+    let mut next_prune = Instant::now();
+    let (mut carried, mut seen) = (group.commits(), group.commits());
     loop {
-        let wanted = group.signal.wait(next);
+        let wanted = group.signal.wait(Instant::now() + IDLE);
         group.lead_patiently();
         if wanted.stop {
             return;
         }
-        if wanted.tidy {
-            next = Instant::now() + INTERVAL;
+        if Instant::now() >= next_prune {
+            next_prune = Instant::now() + PRUNE_INTERVAL;
             if let Err(error) = prune(group, retention) {
                 tracing::warn!(error = &error as &dyn std::error::Error, "old journal records were not pruned");
             }
+        }
+        let commits = group.commits();
+        let idle = wanted.timed_out && commits == seen && commits != carried;
+        seen = commits;
+        if wanted.tidy || idle {
+            carried = commits;
             if let Err(error) = checkpoint(&mut connection) {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the database log was not checkpointed");
             }

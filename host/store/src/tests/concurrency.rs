@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use portcullis_gates::Journal as _;
@@ -74,4 +75,17 @@ fn a_short_lock_of_another_process_only_delays() {
         waiting.join().unwrap().unwrap();
     });
     assert_eq!(store.latest(&Query::default()).unwrap().len(), 1);
+}
+
+#[test]
+fn a_leader_that_is_cancelled_leaves_nobody_waiting() {
+    let (_folder, home) = home();
+    let store = store(&home);
+    let mut leader = store.write(record("leader"));
+    let mut follower = store.write(record("follower"));
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(leader.as_mut().poll(&mut context).is_pending(), "the leader lets others have a turn");
+    assert!(follower.as_mut().poll(&mut context).is_pending());
+    drop(leader);
+    assert_eq!(follower.as_mut().poll(&mut context), Poll::Ready(Ok(())));
 }

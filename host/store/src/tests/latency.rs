@@ -19,6 +19,7 @@ fn usual() -> Record {
 fn what_a_record_costs() {
     for (durability, leader, records) in [
         (Durability::Process, Leader::Caller, 4_000),
+        (Durability::Process, Leader::CallerAtOnce, 4_000),
         (Durability::Process, Leader::Thread, 4_000),
         (Durability::Power, Leader::Thread, 100),
     ] {
