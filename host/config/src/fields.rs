@@ -188,13 +188,13 @@ impl<'n, 's> Fields<'n, 's> {
 pub(crate) fn boolish(node: &Node) -> Option<bool> {
     match &node.kind {
         Kind::Plain(Plain::Bool(value), _) => Some(*value),
-        Kind::Plain(Plain::Number(value), _) if *value == 1.0 => Some(true),
-        Kind::Plain(Plain::Number(value), _) if *value == 0.0 => Some(false),
-        Kind::Text { text, .. } => match text.trim().to_ascii_lowercase().as_str() {
-            "true" | "1" | "yes" | "on" => Some(true),
-            "false" | "0" | "no" | "off" => Some(false),
-            _ => None,
-        },
+        Kind::Plain(Plain::Number(_), text) | Kind::Text { text, .. } => {
+            match text.trim().to_ascii_lowercase().as_str() {
+                "true" | "1" | "yes" | "on" => Some(true),
+                "false" | "0" | "no" | "off" => Some(false),
+                _ => None,
+            }
+        }
         Kind::Plain(..) | Kind::Null | Kind::List(_) | Kind::Map(_) => None,
     }
 }

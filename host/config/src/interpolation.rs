@@ -80,7 +80,7 @@ impl<'a> Interpolation<'a> {
                 Ok(value) => output.push_str(&value),
                 Err(reason) => {
                     missing.push(reason);
-                    output.push_str(&format!("${{{name}}}"));
+                    output.extend(["${", name, "}"]);
                 }
             }
         }

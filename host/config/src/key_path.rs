@@ -14,11 +14,8 @@ impl KeyPath {
         if !text.is_empty() {
             text.push('.');
         }
-        if plain {
-            text.push_str(key);
-        } else {
-            text.push_str(&format!("{key:?}"));
-        }
+        let quoted = if plain { key.to_owned() } else { format!("{key:?}") };
+        text.push_str(&quoted);
         Self(text)
     }
 

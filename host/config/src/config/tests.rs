@@ -17,7 +17,8 @@ fn parse(text: &str) -> Config {
 }
 
 fn rendered(config: &Config) -> String {
-    config.diagnostics.iter().map(|diagnostic| format!("{diagnostic}\n")).collect()
+    let lines: Vec<String> = config.diagnostics.iter().map(ToString::to_string).collect();
+    lines.join("\n")
 }
 
 fn names(config: &Config) -> Vec<&str> {
@@ -134,7 +135,7 @@ fn every_documented_key_is_read() {
     assert_eq!(options.timeout, Duration::from_millis(12_500));
     assert_eq!(options.connect_timeout, Duration::from_secs(30));
     assert_eq!(options.keepalive_interval, Duration::from_secs(5));
-    assert_eq!((options.idle_timeout, options.max_lifetime), (None, Some(Duration::from_secs(3600))));
+    assert_eq!((options.idle_timeout, options.max_lifetime), (None, Some(Duration::from_hours(1))));
     assert_eq!((options.trust, options.protocol), (Some(Trust::Untrusted), Protocol::Legacy));
     assert_eq!(options.filter.include.as_deref(), Some(["a".to_owned(), "b*".to_owned()].as_slice()));
     assert!(!options.filter.resources && options.filter.prompts);

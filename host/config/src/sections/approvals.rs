@@ -22,7 +22,7 @@ pub struct Approvals {
 
 impl Default for Approvals {
     fn default() -> Self {
-        Self { client: true, timeout: Duration::from_secs(300), waiting: 32, auto_answerers: Vec::new() }
+        Self { client: true, timeout: Duration::from_mins(5), waiting: 32, auto_answerers: Vec::new() }
     }
 }
 

@@ -123,12 +123,13 @@ fn entry(member: &Member, path: &KeyPath, surroundings: &Surroundings, sink: &mu
         name,
     };
     fields.finish();
-    if entry.path.is_none() && !BUNDLE.contains(&member.key.as_str()) {
-        if let Some(near) = nearest(&member.key, BUNDLE.into_iter()) {
-            let mistake = Mistake::warning(DiagnosticKind::UnknownKey, "no policy of the bundle has this name")
-                .hint(format!("did you mean `{near}`?"));
-            sink.push(&path, member.place, mistake);
-        }
+    if entry.path.is_none()
+        && !BUNDLE.contains(&member.key.as_str())
+        && let Some(near) = nearest(&member.key, BUNDLE.into_iter())
+    {
+        let mistake = Mistake::warning(DiagnosticKind::UnknownKey, "no policy of the bundle has this name")
+            .hint(format!("did you mean `{near}`?"));
+        sink.push(&path, member.place, mistake);
     }
     Some(entry)
 }

@@ -187,21 +187,20 @@ fn pairs(fields: &mut Fields<'_, '_>, key: &'static str, rules: &PairRules) -> V
     let path = fields.path.key(key);
     let mut pairs = Vec::with_capacity(members.len());
     for member in members {
-        let mistake = if !(rules.name)(&member.key) {
-            Some(Mistake::error(DiagnosticKind::BadValue, format!("this can't be the name of a {}", rules.what)))
-        } else {
-            match member.value.scalar_text() {
-                Some(text) if (rules.value)(text) => {
-                    pairs.push((member.key.clone(), Secret::new(text)));
-                    None
-                }
-                Some(_) => Some(Mistake::error(DiagnosticKind::BadValue, "the value has control characters")),
-                None if member.value.is_null() => Some(
-                    Mistake::error(DiagnosticKind::WrongType, format!("the {} has no value", rules.what))
-                        .hint("write \"\" for an empty text"),
-                ),
-                None => Some(wrong_type("a text", &member.value)),
+        let mistake = match member.value.scalar_text() {
+            _ if !(rules.name)(&member.key) => {
+                Some(Mistake::error(DiagnosticKind::BadValue, format!("this can't be the name of a {}", rules.what)))
             }
+            Some(text) if (rules.value)(text) => {
+                pairs.push((member.key.clone(), Secret::new(text)));
+                None
+            }
+            Some(_) => Some(Mistake::error(DiagnosticKind::BadValue, "the value has control characters")),
+            None if member.value.is_null() => Some(
+                Mistake::error(DiagnosticKind::WrongType, format!("the {} has no value", rules.what))
+                    .hint("write \"\" for an empty text"),
+            ),
+            None => Some(wrong_type("a text", &member.value)),
         };
         if let Some(mistake) = mistake {
             fields.sink.push(&path.key(&member.key), member.value.place, mistake);

@@ -72,7 +72,6 @@ pub enum Authentication {
 
 /// How the gateway treats a server. What is not in the config has the documented default.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent switches of the config")]
 pub struct ServerOptions {
     /// False where the server is not to be run.
     pub enabled: bool,
@@ -113,9 +112,9 @@ impl Default for ServerOptions {
     fn default() -> Self {
         Self {
             enabled: true,
-            timeout: Duration::from_secs(300),
-            connect_timeout: Duration::from_secs(60),
-            keepalive_interval: Duration::from_secs(180),
+            timeout: Duration::from_mins(5),
+            connect_timeout: Duration::from_mins(1),
+            keepalive_interval: Duration::from_mins(3),
             idle_timeout: None,
             max_lifetime: None,
             supports_parallel_tool_calls: false,

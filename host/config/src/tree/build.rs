@@ -77,7 +77,8 @@ fn join_surrogates(text: &str) -> String {
         let pair = unit(2).zip(second).and_then(|(high, low)| char::decode_utf16([high, low]).next());
         match pair {
             Some(Ok(character)) if character > '\u{ffff}' => {
-                joined.push_str(&format!("\\U{:08X}", u32::from(character)));
+                let long = format!("\\U{:08X}", u32::from(character));
+                joined.push_str(&long);
                 rest = escape.get(12..).unwrap_or_default();
             }
             Some(_) | None => {

@@ -146,9 +146,9 @@ async fn changes_name_the_lists_that_differ() {
     let after = Catalogue::build(&Naming::default(), &[tools("a", &["x", "y"]).await]);
     let changes = after.changes_since(&before);
     assert!(changes.tools && !changes.prompts && !changes.resources);
-    let changed = [(ItemKind::Tool, "x", r#"{"name":"x","description":"other"}"#)];
-    let changed = Catalogue::build(&Naming::default(), &[offer("a", Advertised::default(), &changed).await]);
-    assert!(changed.changes_since(&before).tools);
+    let item = [(ItemKind::Tool, "x", r#"{"name":"x","description":"other"}"#)];
+    let edited = Catalogue::build(&Naming::default(), &[offer("a", Advertised::default(), &item).await]);
+    assert!(edited.changes_since(&before).tools);
 }
 
 #[tokio::test]

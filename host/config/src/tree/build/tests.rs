@@ -45,7 +45,8 @@ fn an_alias_bomb_ends_at_the_bound() {
     let mut text = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
     for level in 1..12 {
         let inner = format!("*a{}", level - 1);
-        text.push_str(&format!("a{level}: &a{level} [{}]\n", vec![inner; 10].join(", ")));
+        let line = format!("a{level}: &a{level} [{}]\n", vec![inner; 10].join(", "));
+        text.push_str(&line);
     }
     assert!(parse(&text).root.is_none());
     assert!(problems(&text)[0].contains("aliases included"));
