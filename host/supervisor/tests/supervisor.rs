@@ -2,6 +2,8 @@
 //!
 //! This program is its own cast: it plays the supervisor and a gateway that gets killed, besides running the tests.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test without the usual harness")]
+
 use std::fs;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -168,7 +170,7 @@ fn nothing_survives_the_crash_of_a_server() {
 fn gateway(folder: &str) -> ExitCode {
     let mut server = Server::start_in(folder.into(), &format!("{FAMILY} wait"));
     server.event();
-    std::thread::sleep(Duration::from_secs(300));
+    std::thread::sleep(Duration::from_mins(5));
     ExitCode::FAILURE
 }
 

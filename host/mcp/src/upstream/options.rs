@@ -1,0 +1,54 @@
+//! How to connect and how to call.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portcullis_model::json::Value;
+use portcullis_model::object;
+use portcullis_supervisor::Launcher;
+use rmcp::model::ProtocolVersion;
+
+use crate::transport::stdio::StderrSink;
+
+/// How to connect.
+#[derive(Clone, Debug)]
+pub struct ConnectOptions {
+    /// What the client can do, as the server is told: the `capabilities` object of `initialize`.
+    pub capabilities: Value,
+    /// Who the client is: the `clientInfo` object of `initialize`.
+    pub client_info: Value,
+    /// The protocol version to offer.
+    pub protocol_version: String,
+    /// How long start and handshake may take.
+    pub connect_timeout: Duration,
+    /// How long a request may take that says nothing else, as long as the server shows no progress.
+    pub call_timeout: Duration,
+    /// How the supervisor of a stdio server is started; this very program where nothing is said.
+    pub launcher: Option<Launcher>,
+    /// Where lines of standard error go besides the peer.
+    pub log: Option<Arc<dyn StderrSink>>,
+}
+
+impl Default for ConnectOptions {
+    fn default() -> Self {
+        Self {
+            capabilities: object! {}.into(),
+            client_info: object! { "name" => "portcullis", "version" => env!("CARGO_PKG_VERSION") }.into(),
+            protocol_version: ProtocolVersion::LATEST_WITH_INITIALIZE.as_str().to_owned(),
+            connect_timeout: Duration::from_mins(1),
+            call_timeout: Duration::from_mins(5),
+            launcher: None,
+            log: None,
+        }
+    }
+}
+
+/// How to call.
+#[derive(Clone, Debug, Default)]
+pub struct CallOptions {
+    /// How long the server may take without showing progress; the connection's limit where nothing is said.
+    pub timeout: Option<Duration>,
+    /// The token under which the peer wants to hear of progress. The server gets one of the gateway's own; without this
+    /// it gets none.
+    pub progress_token: Option<Value>,
+}

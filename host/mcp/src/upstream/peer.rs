@@ -1,0 +1,33 @@
+//! What the gateway does for a server.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use portcullis_model::json::Value;
+
+use super::CloseReason;
+use crate::jsonrpc::ErrorObject;
+
+/// A future in a box.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// The gateway's side of a connection: what the server asks and says.
+///
+/// An implementation must not own the [`Upstream`](super::Upstream) that it serves, or else neither is ever dropped.
+pub trait Peer: Send + Sync + 'static {
+    /// Answers a request of the server. At most 16 of one server run at once; `ping` is answered without it. The future
+    /// is dropped where the server cancels its request or goes away.
+    ///
+    /// While one runs, the time limits of calls to this server stand still: a person may be being asked.
+    fn request(&self, method: String, params: Option<Value>) -> BoxFuture<'_, Result<Value, ErrorObject>>;
+
+    /// Takes a notification, in the order of arrival. Must not block. Progress comes with the token of
+    /// [`CallOptions::progress_token`](super::CallOptions::progress_token) put back; cancellations are dealt with already.
+    fn notification(&self, method: String, params: Option<Value>);
+
+    /// Takes a line of standard error: at most 4 KiB, within a rate.
+    fn stderr(&self, line: String);
+
+    /// Is told once that the connection is closed.
+    fn closed(&self, reason: CloseReason);
+}
