@@ -1,10 +1,16 @@
 //! The port through which questions reach an approver.
 
+mod desk;
+mod question;
+
 use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
 use portcullis_model::{ApproverClass, GateName, PolicyName, Question};
+
+pub(crate) use desk::Desk;
+pub(crate) use question::{Answered, Asked, shown_definition, shown_value};
 
 /// A question with the policy that asks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +63,8 @@ pub trait Approver: Send + Sync {
     /// Returns the highest class that can be asked now.
     fn class(&self) -> Option<ApproverClass>;
 
-    /// Asks. Dropping the future withdraws the question.
+    /// Asks someone of at least the highest class that a question of the prompt demands. Everything in the prompt is
+    /// escaped and bounded already. Dropping the future withdraws the question.
     fn ask(&self, prompt: Prompt) -> Pin<Box<dyn Future<Output = Reply> + Send + '_>>;
 }
 

@@ -1,13 +1,21 @@
 //! The six gates as the rest of the host sees them.
 
-use std::sync::Arc;
+mod environment;
+mod listing;
 
-use portcullis_model::json::Object;
-use portcullis_model::{CatalogueEntry, ItemKind, Pinned};
+use std::sync::{Arc, Mutex};
 
+use arc_swap::ArcSwap;
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{CatalogueEntry, Digest, ItemKind, Pinned, Trust};
+use tokio::sync::watch;
+
+use crate::approval::Desk;
+use crate::judge::pass;
+use crate::session::{Meters, lock};
 use crate::{
-    Call, Cleared, Context, Environment, Journal, Launching, ListedItem, PolicySet, Refusal, ServerMessage,
-    ServerRequest, Sessions,
+    Approver, Call, Cleared, Context, Environment, Journal, Launching, ListedItem, PolicySet, Refusal, ServerMessage,
+    ServerRequest, Session, Sessions,
 };
 
 /// An item with what was approved of it before.
@@ -43,74 +51,138 @@ pub struct Withheld {
 
 /// The six gates over the current policy set.
 #[derive(Debug)]
-pub struct Gates {}
+pub struct Gates {
+    set: ArcSwap<PolicySet>,
+    /// Held while a set is published, so that generations are published in their order.
+    publishing: Mutex<()>,
+    generation: watch::Sender<u64>,
+    pub(crate) journal: Arc<dyn Journal>,
+    sessions: Sessions,
+    pub(crate) meters: Meters,
+    pub(crate) desk: Desk,
+    /// Key of digests over server entries, which hold secrets that could be guessed from a plain digest.
+    digest_key: [u8; 32],
+}
 
 impl Gates {
     /// Builds gates over a first set.
-    pub fn new(_set: PolicySet, _journal: Arc<dyn Journal>) -> Self {
-        Self {}
+    pub fn new(set: PolicySet, journal: Arc<dyn Journal>) -> Self {
+        let (generation, _) = watch::channel(set.generation);
+        Self {
+            set: ArcSwap::from_pointee(set),
+            publishing: Mutex::new(()),
+            generation,
+            journal,
+            sessions: Sessions::default(),
+            meters: Meters::default(),
+            desk: Desk::default(),
+            digest_key: random_key(),
+        }
+    }
+
+    /// Returns the gates with a key for digests over server entries that outlives this process, so that records of one
+    /// entry agree between runs. Without it the key is random.
+    #[must_use]
+    pub fn with_digest_key(mut self, key: [u8; 32]) -> Self {
+        self.digest_key = key;
+        self
     }
 
     /// Returns the current set.
     pub fn set(&self) -> Arc<PolicySet> {
-        todo!()
+        self.set.load_full()
     }
 
     /// Publishes a set: messages that start from now on are judged by it. Returns its generation.
-    pub fn publish(&self, _set: PolicySet) -> u64 {
-        todo!()
+    pub fn publish(&self, mut set: PolicySet) -> u64 {
+        let _order = lock(&self.publishing);
+        let generation = self.set.load().generation.saturating_add(1);
+        set.generation = generation;
+        self.set.store(Arc::new(set));
+        self.generation.send_replace(generation);
+        generation
     }
 
     /// Returns a receiver that sees each published generation.
-    pub fn changes(&self) -> tokio::sync::watch::Receiver<u64> {
-        todo!()
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.generation.subscribe()
     }
 
     /// Returns the live sessions.
     pub fn sessions(&self) -> &Sessions {
-        todo!()
+        &self.sessions
+    }
+
+    /// Returns how many questions of a principal wait for an approver.
+    pub fn waiting_questions(&self, principal: &portcullis_model::Principal) -> usize {
+        self.desk.waiting(principal)
+    }
+
+    /// Returns the context of a message that starts now: it is judged by the current set to its end.
+    pub fn context(&self, session: Arc<Session>, approver: Arc<dyn Approver>, server_trust: Option<Trust>) -> Context {
+        Context { session, set: self.set(), approver, server_trust, tool_rounds: 0, definitions: None }
     }
 
     /// Screens a server entry.
-    pub async fn config(&self, _context: &Context, _launching: Launching) -> Result<Cleared<Launching>, Refusal> {
-        todo!()
+    pub async fn config(&self, context: &Context, launching: Launching) -> Result<Cleared<Launching>, Refusal> {
+        pass(self, context, launching).await.map(|(cleared, _)| cleared)
     }
 
     /// Selects the environment of a stdio server. The entry's own variables are laid over what is left by whoever starts it.
     pub async fn environment(
         &self,
-        _context: &Context,
-        _environment: Environment,
+        context: &Context,
+        environment: Environment,
     ) -> Result<Cleared<Environment>, Refusal> {
-        todo!()
+        environment::select(self, context, environment).await
     }
 
     /// Scans what a server lists, in batches. Items come back in order, each cleared or withheld.
     pub async fn listing(
         &self,
-        _context: &Context,
-        _items: Vec<Listed>,
-        _catalogue: Arc<Vec<CatalogueEntry>>,
+        context: &Context,
+        items: Vec<Listed>,
+        catalogue: Arc<Vec<CatalogueEntry>>,
     ) -> Vec<Result<Cleared<ListedItem>, Withheld>> {
-        todo!()
+        listing::scan(self, context, items, catalogue).await
     }
 
     /// Authorizes a call.
-    pub async fn call(&self, _context: &Context, _call: Call) -> Result<Cleared<Call>, Refusal> {
-        todo!()
+    pub async fn call(&self, context: &Context, call: Call) -> Result<Cleared<Call>, Refusal> {
+        pass(self, context, call).await.map(|(cleared, _)| cleared)
     }
 
     /// Sanitizes something on its way to the model.
-    pub async fn result(&self, _context: &Context, _message: ServerMessage) -> Result<Cleared<ServerMessage>, Refusal> {
-        todo!()
+    pub async fn result(&self, context: &Context, message: ServerMessage) -> Result<Cleared<ServerMessage>, Refusal> {
+        pass(self, context, message).await.map(|(cleared, _)| cleared)
     }
 
     /// Authorizes a request of a server. The object holds the joined extensions: limits that the host lowers to.
     pub async fn request(
         &self,
-        _context: &Context,
-        _request: ServerRequest,
+        context: &Context,
+        request: ServerRequest,
     ) -> Result<(Cleared<ServerRequest>, Object), Refusal> {
-        todo!()
+        pass(self, context, request).await
+    }
+
+    /// Returns a digest that says nothing about the secrets in the value to whoever lacks the key.
+    pub(crate) fn keyed_digest(&self, value: &Value) -> Digest {
+        let canonical = value.to_canonical();
+        Digest::of_parts([&self.digest_key[..], canonical.as_bytes()])
     }
 }
+
+/// Returns a random key. Where the system has no randomness, one that at least differs between processes: it protects a
+/// digest in the journal, and no decision rests on it.
+fn random_key() -> [u8; 32] {
+    let mut key = [0; 32];
+    if getrandom::fill(&mut key).is_err() {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        key = *Digest::of_parts([&now.as_nanos().to_be_bytes()[..], &std::process::id().to_be_bytes()]).as_bytes();
+    }
+    key
+}
+
+#[cfg(test)]
+mod tests;

@@ -7,19 +7,28 @@
 #![forbid(unsafe_code)]
 
 mod approval;
+mod chain;
 mod cleared;
 mod context;
+mod display;
+mod edits;
 mod evaluate;
 mod gates;
 mod journal;
+mod judge;
+mod loader;
+mod passage;
 mod payload;
 mod refusal;
+mod segments;
 mod session;
 mod set;
+#[cfg(any(test, feature = "test-util"))]
+pub mod testing;
 
 pub use approval::{Approver, NoApprover, Prompt, PromptQuestion, Reply, Scope};
 pub use cleared::{Cleared, Receipt};
-pub use context::Context;
+pub use context::{Context, Definitions};
 pub use evaluate::{Cost, Evaluate, Evaluation, EvaluationFuture, Fault};
 pub use gates::{Gates, Listed, Withheld, WithheldReason};
 pub use journal::{
@@ -27,5 +36,6 @@ pub use journal::{
 };
 pub use payload::{Call, Environment, Launching, ListedItem, ServerMessage, ServerRequest};
 pub use refusal::{Refusal, RefusalCode};
-pub use session::{Session, Sessions};
+pub use segments::definition::{annotations, field_digests};
+pub use session::{Session, Sessions, TooManySessions};
 pub use set::{ActivePolicy, Isolation, Mode, OnFault, PolicySet, PolicySource};

@@ -10,12 +10,16 @@ pub enum RefusalCode {
     Denied(String),
     /// A policy asked and nobody could be asked.
     NoApprover,
+    /// A listed item waits for an approval; the code of the question.
+    Quarantined(String),
     /// An approver declined.
     Declined,
     /// No approver answered in time, or the caller went away.
     ApprovalTimedOut,
     /// Too many questions of this principal are waiting.
     TooManyQuestions,
+    /// The definition changed while an approver was asked about it.
+    DefinitionChanged,
     /// A charge would have exceeded its limit.
     LimitExceeded,
     /// A policy broke and its `on_fault` denies.
@@ -36,10 +40,11 @@ impl RefusalCode {
     /// Returns the stable code shown to the model and in the journal.
     pub fn as_str(&self) -> &str {
         match self {
-            Self::Denied(code) => code,
+            Self::Denied(code) | Self::Quarantined(code) => code,
             Self::NoApprover => "no-approver",
             Self::Declined => "declined",
             Self::ApprovalTimedOut => "approval-timed-out",
+            Self::DefinitionChanged => "definition-changed",
             Self::TooManyQuestions => "too-many-questions",
             Self::LimitExceeded => "limit-exceeded",
             Self::PolicyFault(_) => "policy-fault",
@@ -71,6 +76,12 @@ impl Refusal {
         let next = match self.code {
             RefusalCode::NoApprover => {
                 "It needs an approval that nobody can give here. Ask the user to approve it or to change the policy."
+            }
+            RefusalCode::Quarantined(_) => {
+                "It is withheld until an operator approves it. Tell the user; do not retry it."
+            }
+            RefusalCode::DefinitionChanged => {
+                "Its definition changed while the question was open, so the answer does not count. List it again first."
             }
             RefusalCode::Declined => "The user did not approve it and nothing was done. Do not retry it unchanged.",
             RefusalCode::ApprovalTimedOut => {

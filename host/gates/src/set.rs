@@ -70,12 +70,30 @@ pub struct ActivePolicy {
     pub evaluator: Arc<dyn Evaluate>,
 }
 
+/// The policies that judge at one gate. Built once a set, so that no message pays for it.
+#[derive(Debug, Default)]
+pub(crate) struct Chain {
+    pub(crate) policies: Vec<Arc<ActivePolicy>>,
+    pub(crate) digests: Arc<[Digest]>,
+}
+
+impl Chain {
+    fn new(policies: &[Arc<ActivePolicy>], gate: GateName) -> Self {
+        let judges = |policy: &&Arc<ActivePolicy>| policy.mode != Mode::Off && policy.gates.contains(&gate);
+        let policies: Vec<_> = policies.iter().filter(judges).cloned().collect();
+        let digests = policies.iter().map(|policy| policy.digest).collect();
+        Self { policies, digests }
+    }
+}
+
 /// An immutable set of policies. A message is judged by the set it started with.
 #[derive(Debug, Default)]
 pub struct PolicySet {
     /// Counts up with each set that is published.
     pub generation: u64,
     policies: Vec<Arc<ActivePolicy>>,
+    /// The policies that judge at each gate, those that are off left out; in the order of [`GateName::ALL`].
+    chains: [Chain; GateName::ALL.len()],
     /// Policies that must judge at a gate; where one is not in the set, its gate stays shut.
     missing: Vec<(PolicyName, Vec<GateName>)>,
 }
@@ -83,7 +101,8 @@ pub struct PolicySet {
 impl PolicySet {
     /// Builds a set.
     pub fn new(policies: Vec<Arc<ActivePolicy>>) -> Self {
-        Self { generation: 0, policies, missing: Vec::new() }
+        let chains = GateName::ALL.map(|gate| Chain::new(&policies, gate));
+        Self { generation: 0, policies, chains, missing: Vec::new() }
     }
 
     /// Names a required policy that could not be loaded: the given gates stay shut.
@@ -100,7 +119,20 @@ impl PolicySet {
 
     /// Returns the policies that judge at a gate, those that are off left out.
     pub fn chain(&self, gate: GateName) -> impl Iterator<Item = &Arc<ActivePolicy>> {
-        self.policies.iter().filter(move |policy| policy.mode != Mode::Off && policy.gates.contains(&gate))
+        self.judging(gate).policies.iter()
+    }
+
+    /// Returns the policies that judge at a gate, and their digests.
+    pub(crate) fn judging(&self, gate: GateName) -> &Chain {
+        let [config, environment, listing, call, result, request] = &self.chains;
+        match gate {
+            GateName::Config => config,
+            GateName::Environment => environment,
+            GateName::Listing => listing,
+            GateName::Call => call,
+            GateName::Result => result,
+            GateName::Request => request,
+        }
     }
 
     /// Returns the required policy whose absence keeps a gate shut.

@@ -1,0 +1,71 @@
+//! All policies of a gate over one immutable subject.
+
+mod check;
+mod extensions;
+mod verdict;
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use portcullis_model::{Facts, Subject};
+
+use crate::session::Meters;
+use crate::{ActivePolicy, Context, Evaluation};
+pub(crate) use check::{View, check, check_findings, renames};
+pub(crate) use extensions::join as join_extensions;
+pub(crate) use verdict::{Heard, Objection, Stance, objection};
+
+/// The policies that judge at a gate.
+pub(crate) type Judges = [Arc<ActivePolicy>];
+
+/// Returns what the host tells all policies of a passage.
+pub(crate) fn facts(context: &Context, server: &portcullis_model::ServerName, round: u32) -> Facts {
+    Facts {
+        session: context.session.id.clone(),
+        principal: context.session.principal.clone(),
+        client: context.session.client.clone(),
+        era: context.session.era,
+        server: Some(server.clone()),
+        server_trust: context.server_trust,
+        approver: context.approver.class(),
+        labels: context.session.labels(),
+        echoes_incomplete: false,
+        echoes: Vec::new(),
+        meters: Vec::new(),
+        tool_rounds: context.tool_rounds,
+        round,
+    }
+}
+
+/// Lets every policy judge the subject, at the same time where there are several, and returns their evaluations in the
+/// order of the chain. Each sees its own meters only.
+pub(crate) async fn evaluate(
+    chain: &Judges,
+    context: &Context,
+    meters: &Meters,
+    facts: &Facts,
+    subject: &Subject,
+) -> Vec<Evaluation> {
+    if let [policy] = chain {
+        return vec![evaluate_one(policy, context, meters, facts, subject).await];
+    }
+    join_all(chain.iter().map(|policy| evaluate_one(policy, context, meters, facts, subject))).await
+}
+
+async fn evaluate_one(
+    policy: &ActivePolicy,
+    context: &Context,
+    meters: &Meters,
+    facts: &Facts,
+    subject: &Subject,
+) -> Evaluation {
+    if policy.description.meters.is_empty() {
+        return policy.evaluator.evaluate(facts, subject).await;
+    }
+    let readings = meters.readings(&context.session.principal, policy);
+    if readings.is_empty() {
+        return policy.evaluator.evaluate(facts, subject).await;
+    }
+    let facts = Facts { meters: readings, ..facts.clone() };
+    policy.evaluator.evaluate(&facts, subject).await
+}

@@ -1,0 +1,352 @@
+//! The course of a value through a gate that gives verdicts: rounds, questions, admission, record.
+
+mod payloads;
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{Answer, ApproverClass, Digest, Edit, GateName, LabelFact, Segment, ServerName, Subject};
+
+use crate::approval::{Answered, Asked};
+use crate::chain::{Heard, Objection, Stance, View, check, evaluate, facts, join_extensions, objection};
+use crate::display::{LONGEST_NAME, escaped};
+use crate::edits::{Fence, apply};
+use crate::passage::{Passage, Refused};
+use crate::segments::{Place, Segmented, TooLarge};
+use crate::session::Pending;
+use crate::{
+    ActivePolicy, Cleared, Context, Evaluation, Fault, Gates, PolicySet, Prompt, Receipt, RecordedDecision, Refusal,
+    RefusalCode, Scope,
+};
+
+/// A chain runs at most so often on one value (design §5): removing a hidden character can complete a hidden word, and
+/// what still changes after that is made to.
+pub(crate) const MOST_ROUNDS: u32 = 3;
+
+/// An approver is asked at most so often about one value: once, and again where the policies changed meanwhile.
+const MOST_PROMPTS: u32 = 3;
+
+/// A value that a gate with verdicts judges.
+pub(crate) trait Payload: Sized + Send {
+    /// The gate.
+    const GATE: GateName;
+
+    /// The server that it belongs to.
+    fn server(&self) -> &ServerName;
+    /// The server's own name of it.
+    fn name(&self) -> &str;
+    /// Digest of it as it came.
+    fn digest(&self, gates: &Gates) -> Digest;
+    /// What policies judge.
+    fn subject(&self) -> Result<Segmented, TooLarge>;
+    /// What edits may change, and where it stands; nothing at gates without edits.
+    fn editable(&mut self) -> Option<(&mut Value, Place)>;
+    /// What an approval for the session is bound to, besides policy, code, server and name.
+    fn bound_to(&self, subject: Digest) -> Option<Digest>;
+    /// The arguments, for an approver.
+    fn shown(&self) -> String;
+    /// What is known of the definition, for an approver.
+    fn shown_definition(&self) -> String;
+    /// False where the definition is no longer what was judged.
+    fn is_current(&self, context: &Context) -> bool;
+}
+
+/// What the rounds of a chain came to.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) questions: Vec<Asked>,
+    pub(crate) labels: Vec<LabelFact>,
+    pub(crate) charges: Vec<Pending>,
+    pub(crate) extensions: Object,
+    pub(crate) fences: Vec<Fence>,
+    pub(crate) edited: bool,
+    pub(crate) rounds: u32,
+    pub(crate) digests: Arc<[Digest]>,
+}
+
+impl Outcome {
+    /// Takes over what a policy wished for in one round. What was asked, marked or charged in an earlier round stays:
+    /// otherwise one policy could edit away the reason of another.
+    pub(crate) fn take(&mut self, gate: GateName, heard: &mut Heard) {
+        if let Stance::Ask(questions) = &heard.stance {
+            for question in questions {
+                Asked::new(gate, &heard.policy.description.name, question.clone()).add_to(&mut self.questions);
+            }
+        }
+        self.labels.append(&mut heard.labels);
+        for charge in heard.charges.drain(..) {
+            match self.charges.iter_mut().find(|known| known.is_same_count(&charge)) {
+                Some(known) => {
+                    known.amount = known.amount.max(charge.amount);
+                    known.limit = known.limit.min(charge.limit);
+                }
+                None => self.charges.push(charge),
+            }
+        }
+        join_extensions(&mut self.extensions, std::mem::take(&mut heard.extensions));
+    }
+
+    pub(crate) fn receipt(&self, gate: GateName, generation: u64) -> Receipt {
+        Receipt {
+            gate,
+            generation,
+            policies: Arc::clone(&self.digests),
+            rounds: self.rounds,
+            edited: self.edited || !self.fences.is_empty(),
+        }
+    }
+}
+
+/// Leads a value through its gate.
+pub(crate) async fn pass<P: Payload>(
+    gates: &Gates,
+    context: &Context,
+    mut payload: P,
+) -> Result<(Cleared<P>, Object), Refusal> {
+    let digest = payload.digest(gates);
+    let mut passage = Passage::begin(gates, context, P::GATE, payload.server(), payload.name(), digest);
+    let admitted = match settle(&mut passage, &mut payload).await {
+        Ok((outcome, approved)) => admit(&passage, &outcome).map(|()| (outcome, approved)),
+        Err(refused) => Err(refused),
+    };
+    let (mut outcome, approved) = match admitted {
+        Ok(admitted) => admitted,
+        Err(refused) => return Err(passage.refuse(refused).await),
+    };
+    if let Some((document, _)) = payload.editable() {
+        outcome.fences.retain(|fence| fence.put_up(document));
+    }
+    let receipt = outcome.receipt(P::GATE, passage.generation);
+    let decision = match (approved, receipt.edited) {
+        (true, _) => RecordedDecision::Approved,
+        (false, true) => RecordedDecision::Edited,
+        (false, false) => RecordedDecision::Cleared,
+    };
+    passage.clear(decision).await?;
+    context.session.add_labels(outcome.labels);
+    Ok((Cleared::new(payload, receipt), outcome.extensions))
+}
+
+/// Applies the charges of a passage at once, or says which exceeded its limit.
+pub(crate) fn admit(passage: &Passage<'_>, outcome: &Outcome) -> Result<(), Refused> {
+    let charges = &outcome.charges;
+    passage.gates.meters.admit(&passage.context.session.principal, charges).map_err(|index| match charges.get(index) {
+        Some(charge) => {
+            let detail = format!("the meter `{}` has reached its limit of {}", charge.meter, charge.limit);
+            Refused::by_policy(RefusalCode::LimitExceeded, &charge.policy, detail)
+        }
+        None => Refused::by_host(RefusalCode::LimitExceeded, "a meter has reached its limit"),
+    })
+}
+
+/// Runs rounds and asks approvers until nothing is open. Returns true where an approval was needed.
+async fn settle<P: Payload>(passage: &mut Passage<'_>, payload: &mut P) -> Result<(Outcome, bool), Refused> {
+    let mut set = Arc::clone(&passage.context.set);
+    let mut answered: Vec<Answered> = Vec::new();
+    let mut approved = false;
+    let mut edited = false;
+    for _ in 0..=MOST_PROMPTS {
+        let mut outcome = converge(passage, &set, payload).await?;
+        if outcome.edited {
+            // An approver who answered saw something else.
+            answered.clear();
+        }
+        edited |= outcome.edited;
+        outcome.edited = edited;
+        let bound_to = payload.bound_to(passage.subject);
+        let session = &passage.context.session;
+        let open: Vec<Asked> = std::mem::take(&mut outcome.questions)
+            .into_iter()
+            .filter(|asked| {
+                let key = asked.key(P::GATE, passage.server.as_str(), &passage.name, bound_to);
+                let remembered = session.has_approved(&key, asked.question.lowest_approver);
+                approved |= remembered;
+                !remembered && !answered.iter().any(|answer| answer.covers(asked))
+            })
+            .collect();
+        if open.is_empty() {
+            return Ok((outcome, approved));
+        }
+        ask(passage, payload, &open, bound_to).await?;
+        approved = true;
+        answered.extend(open.iter().map(Answered::new));
+        if !payload.is_current(passage.context) {
+            let detail = "the definition changed while an approver was asked";
+            return Err(Refused::by_host(RefusalCode::DefinitionChanged, detail));
+        }
+        set = passage.gates.set();
+    }
+    Err(Refused::by_host(RefusalCode::NotConverging, "each answer was followed by another question"))
+}
+
+async fn ask<P: Payload>(
+    passage: &mut Passage<'_>,
+    payload: &P,
+    open: &[Asked],
+    bound_to: Option<Digest>,
+) -> Result<(), Refused> {
+    let highest = open.iter().map(|asked| asked.question.lowest_approver).max().unwrap_or(ApproverClass::Operator);
+    let (first, refuse) = (open.first().map(|asked| asked.policy.clone()), |code, policy, detail: &str| {
+        Err(Refused { code, policy, detail: detail.to_owned() })
+    });
+    let codes = || open.iter().map(|asked| asked.question.code.as_str()).collect::<Vec<_>>().join(", ");
+    if passage.context.approver.class().is_none_or(|class| class < highest) {
+        return refuse(RefusalCode::NoApprover, first, &format!("nobody can answer: {}", codes()));
+    }
+    let prompt = Prompt {
+        gate: P::GATE,
+        server: escaped(passage.server.as_str(), LONGEST_NAME),
+        name: escaped(&passage.name, LONGEST_NAME),
+        arguments: payload.shown(),
+        definition: payload.shown_definition(),
+        questions: open.iter().map(Asked::to_prompt).collect(),
+    };
+    let asked_at = Instant::now();
+    let principal = &passage.context.session.principal;
+    let reply = passage.gates.desk.ask(principal, &*passage.context.approver, prompt).await;
+    passage.waited += asked_at.elapsed();
+    match reply {
+        Ok(Scope::Once) => Ok(()),
+        Ok(Scope::Session) => {
+            for asked in open {
+                let key = asked.key(P::GATE, passage.server.as_str(), &passage.name, bound_to);
+                passage.context.session.approve(key, asked.question.lowest_approver);
+            }
+            Ok(())
+        }
+        Err(code) => refuse(code, first, &format!("not approved: {}", codes())),
+    }
+}
+
+/// Runs the chain until nothing changes any more.
+async fn converge<P: Payload>(passage: &mut Passage<'_>, set: &PolicySet, payload: &mut P) -> Result<Outcome, Refused> {
+    let chain = open_gate(passage, set)?;
+    let mut outcome = Outcome { digests: Arc::clone(&chain.digests), ..Outcome::default() };
+    if chain.policies.is_empty() {
+        return Ok(outcome);
+    }
+    for round in 1..=MOST_ROUNDS {
+        outcome.rounds = round;
+        if !run_round(passage, &chain.policies, payload, &mut outcome).await? {
+            return Ok(outcome);
+        }
+        outcome.edited = true;
+    }
+    let detail = format!("edits went on changing the value after {MOST_ROUNDS} rounds");
+    Err(Refused::by_host(RefusalCode::NotConverging, &detail))
+}
+
+/// Returns the chain of the passage's gate, unless a required policy is missing.
+pub(crate) fn open_gate<'s>(passage: &mut Passage<'_>, set: &'s PolicySet) -> Result<&'s crate::set::Chain, Refused> {
+    passage.generation = set.generation;
+    match set.missing(passage.gate) {
+        Some(policy) => Err(Refused::by_policy(RefusalCode::PolicyMissing, policy, Fault::Missing.to_string())),
+        None => Ok(set.judging(passage.gate)),
+    }
+}
+
+/// Lets the chain judge once. Returns true where its edits changed the value.
+async fn run_round<P: Payload>(
+    passage: &mut Passage<'_>,
+    policies: &[Arc<ActivePolicy>],
+    payload: &mut P,
+    outcome: &mut Outcome,
+) -> Result<bool, Refused> {
+    let round = outcome.rounds;
+    let too_large = |TooLarge| Refused::by_host(RefusalCode::TooLarge, "the text is larger than a gate judges");
+    let Segmented { subject, encoded } = payload.subject().map_err(too_large)?;
+    let facts = facts(passage.context, &passage.server, round);
+    let evaluations = evaluate(policies, passage.context, &passage.gates.meters, &facts, &subject).await;
+    let segments = segments(&subject);
+    let view = View {
+        segments,
+        editable: payload.editable().map(|(document, place)| (&*document, place)),
+        server: passage.server.as_str(),
+        name: &passage.name,
+    };
+    let mut heard: Vec<(Heard, crate::Cost)> = policies
+        .iter()
+        .zip(evaluations)
+        .map(|(policy, Evaluation { outcome, cost })| (hear(policy, view, outcome), cost))
+        .collect();
+    let refused = strongest(heard.iter().map(|(heard, _)| heard));
+    let mut changed = Ok(false);
+    if refused.is_none() {
+        for (heard, _) in heard.iter_mut().filter(|(heard, _)| heard.counts()) {
+            outcome.take(P::GATE, heard);
+        }
+        changed = edit(payload, segments, &encoded, &heard, outcome);
+    }
+    passage.records.extend(heard.into_iter().map(|(heard, cost)| heard.into_record(round, cost)));
+    match refused {
+        Some(refused) => Err(refused),
+        None => changed,
+    }
+}
+
+fn edit<P: Payload>(
+    payload: &mut P,
+    segments: &[Segment],
+    encoded: &[usize],
+    heard: &[(Heard, crate::Cost)],
+    outcome: &mut Outcome,
+) -> Result<bool, Refused> {
+    let mut edits = counted_edits(heard.iter().map(|(heard, _)| heard)).peekable();
+    let (Some(_), Some((document, _))) = (edits.peek(), payload.editable()) else {
+        return Ok(false);
+    };
+    let applied = apply(document, segments, encoded, edits)
+        .map_err(|error| Refused::by_host(RefusalCode::EditFailed, &error.to_string()))?;
+    add_fences(&mut outcome.fences, applied.fences);
+    Ok(applied.changed)
+}
+
+/// Returns the edits of the policies that count.
+pub(crate) fn counted_edits<'h>(heard: impl Iterator<Item = &'h Heard>) -> impl Iterator<Item = &'h Edit> {
+    heard.filter(|heard| heard.counts()).flat_map(|heard| &heard.edits)
+}
+
+/// Adds fences; a text gets one, however many policies and rounds wish for it.
+pub(crate) fn add_fences(fences: &mut Vec<Fence>, further: Vec<Fence>) {
+    fences.extend(further);
+    fences.sort();
+    fences.dedup();
+}
+
+/// Checks the outcome of an evaluation at a gate with one verdict.
+fn hear(policy: &Arc<ActivePolicy>, view: View<'_>, outcome: Result<Answer, Fault>) -> Heard {
+    match outcome {
+        Ok(Answer::Verdict(verdict)) => check(policy, view, verdict),
+        Ok(Answer::Verdicts(_) | Answer::Selection(_)) => {
+            Heard::broken(policy, Fault::Malformed("it answered for another gate".to_owned()))
+        }
+        Err(fault) => Heard::broken(policy, fault),
+    }
+}
+
+/// Returns the strongest decision against a passage: the first denial, else the first fault that denies.
+pub(crate) fn strongest<'h>(heard: impl Iterator<Item = &'h Heard>) -> Option<Refused> {
+    let mut strongest: Option<(&Heard, Objection)> = None;
+    for heard in heard.filter(|heard| heard.counts()) {
+        let Some(found) = objection(heard) else {
+            continue;
+        };
+        let outranks = strongest.as_ref().is_none_or(|(_, known)| found.denial && !known.denial);
+        if outranks {
+            strongest = Some((heard, found));
+        }
+    }
+    strongest.map(|(heard, found)| Refused::by_policy(found.code, &heard.policy.description.name, found.detail))
+}
+
+fn segments(subject: &Subject) -> &[Segment] {
+    match subject {
+        Subject::Config(subject) => &subject.segments,
+        Subject::Environment(subject) => &subject.config.segments,
+        Subject::Listing(_) => &[],
+        Subject::Call(subject) => &subject.segments,
+        Subject::Result(subject) => &subject.segments,
+        Subject::Request(subject) => &subject.segments,
+    }
+}

@@ -1,0 +1,212 @@
+//! How each payload meets its gate.
+
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{Digest, GateName, Launch, RequestKind, ResultKind, Secret, ServerName};
+
+use super::Payload;
+use crate::approval::{shown_definition, shown_value};
+use crate::segments::{self, Place, Segmented, TooLarge};
+use crate::{Call, Context, Gates, Launching, ServerMessage, ServerRequest};
+
+impl Payload for Launching {
+    const GATE: GateName = GateName::Config;
+
+    fn server(&self) -> &ServerName {
+        &self.entry.name
+    }
+
+    fn name(&self) -> &str {
+        self.entry.name.as_str()
+    }
+
+    fn digest(&self, gates: &Gates) -> Digest {
+        gates.keyed_digest(&self.entry.document)
+    }
+
+    fn subject(&self) -> Result<Segmented, TooLarge> {
+        segments::launching(self)
+    }
+
+    fn editable(&mut self) -> Option<(&mut Value, Place)> {
+        None
+    }
+
+    fn bound_to(&self, subject: Digest) -> Option<Digest> {
+        Some(subject)
+    }
+
+    fn shown(&self) -> String {
+        shown_value(&shown_launch(&self.entry.launch))
+    }
+
+    fn shown_definition(&self) -> String {
+        String::new()
+    }
+
+    fn is_current(&self, _context: &Context) -> bool {
+        true
+    }
+}
+
+/// Returns how a server is reached without the values of variables and headers.
+fn shown_launch(launch: &Launch) -> Value {
+    let names = |pairs: &[(String, Secret)]| {
+        Value::from(pairs.iter().map(|(name, _)| Value::from(name.as_str())).collect::<Vec<_>>())
+    };
+    let mut shown = Object::new();
+    match launch {
+        Launch::Stdio { command, arguments, working_directory, environment } => {
+            shown.insert("command", command.as_str());
+            shown.insert("args", arguments.iter().map(|text| Value::from(text.as_str())).collect::<Vec<_>>());
+            if let Some(directory) = working_directory {
+                shown.insert("cwd", directory.as_str());
+            }
+            shown.insert("env", names(environment));
+        }
+        Launch::Http { url, headers, legacy_sse: _ } => {
+            shown.insert("url", url.as_str());
+            shown.insert("headers", names(headers));
+        }
+    }
+    Value::Object(shown)
+}
+
+impl Payload for Call {
+    const GATE: GateName = GateName::Call;
+
+    fn server(&self) -> &ServerName {
+        &self.server
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn digest(&self, _gates: &Gates) -> Digest {
+        self.params.digest()
+    }
+
+    fn subject(&self) -> Result<Segmented, TooLarge> {
+        segments::call(self)
+    }
+
+    fn editable(&mut self) -> Option<(&mut Value, Place)> {
+        None
+    }
+
+    fn bound_to(&self, _subject: Digest) -> Option<Digest> {
+        self.definition
+    }
+
+    fn shown(&self) -> String {
+        shown_value(&segments::arguments(self.kind, &self.params))
+    }
+
+    fn shown_definition(&self) -> String {
+        shown_definition(self.pin, self.definition)
+    }
+
+    fn is_current(&self, context: &Context) -> bool {
+        context
+            .definitions
+            .as_ref()
+            .is_none_or(|definitions| definitions.current(&self.server, self.kind, &self.name) == self.definition)
+    }
+}
+
+impl Payload for ServerMessage {
+    const GATE: GateName = GateName::Result;
+
+    fn server(&self) -> &ServerName {
+        &self.server
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn digest(&self, _gates: &Gates) -> Digest {
+        self.document.digest()
+    }
+
+    fn subject(&self) -> Result<Segmented, TooLarge> {
+        segments::message(self)
+    }
+
+    fn editable(&mut self) -> Option<(&mut Value, Place)> {
+        let place = segments::message_place(self.kind);
+        Some((&mut self.document, place))
+    }
+
+    fn bound_to(&self, subject: Digest) -> Option<Digest> {
+        Some(subject)
+    }
+
+    fn shown(&self) -> String {
+        shown_value(&self.document)
+    }
+
+    fn shown_definition(&self) -> String {
+        match self.kind {
+            ResultKind::Result => "a result",
+            ResultKind::Error => "an error",
+            ResultKind::Progress => "a progress message",
+            ResultKind::Log => "a log message",
+            ResultKind::Stderr => "lines of standard error",
+        }
+        .to_owned()
+    }
+
+    fn is_current(&self, _context: &Context) -> bool {
+        true
+    }
+}
+
+impl Payload for ServerRequest {
+    const GATE: GateName = GateName::Request;
+
+    fn server(&self) -> &ServerName {
+        &self.server
+    }
+
+    fn name(&self) -> &str {
+        match self.kind {
+            RequestKind::Sampling(_) => "sampling",
+            RequestKind::ElicitationForm(_) => "elicitation-form",
+            RequestKind::ElicitationUrl(_) => "elicitation-url",
+            RequestKind::Roots => "roots",
+        }
+    }
+
+    fn digest(&self, _gates: &Gates) -> Digest {
+        self.document.digest()
+    }
+
+    fn subject(&self) -> Result<Segmented, TooLarge> {
+        segments::request(self)
+    }
+
+    fn editable(&mut self) -> Option<(&mut Value, Place)> {
+        Some((&mut self.document, Place::Request))
+    }
+
+    /// An approval for the session is for the kind of request; a form or a URL is approved for what it says.
+    fn bound_to(&self, subject: Digest) -> Option<Digest> {
+        match self.kind {
+            RequestKind::Sampling(_) | RequestKind::Roots => None,
+            RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => Some(subject),
+        }
+    }
+
+    fn shown(&self) -> String {
+        shown_value(&self.document)
+    }
+
+    fn shown_definition(&self) -> String {
+        String::new()
+    }
+
+    fn is_current(&self, _context: &Context) -> bool {
+        true
+    }
+}

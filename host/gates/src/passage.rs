@@ -1,0 +1,145 @@
+//! One value on its way through one gate: what is kept of it, and how it ends.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use portcullis_model::{Digest, GateName, PolicyName, ServerName};
+
+use crate::display::{LONGEST_NAME, escaped};
+use crate::{Context, Gates, JournalError, PolicyRecord, Record, RecordedDecision, Refusal, RefusalCode};
+
+/// Why a passage ends without clearing.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) code: RefusalCode,
+    pub(crate) policy: Option<PolicyName>,
+    pub(crate) detail: String,
+}
+
+impl Refused {
+    /// Returns a refusal of the host itself.
+    pub(crate) fn by_host(code: RefusalCode, detail: &str) -> Self {
+        Self { code, policy: None, detail: detail.to_owned() }
+    }
+
+    /// Returns a refusal that a policy caused.
+    pub(crate) fn by_policy(code: RefusalCode, policy: &PolicyName, detail: String) -> Self {
+        Self { code, policy: Some(policy.clone()), detail }
+    }
+}
+
+/// One value on its way through one gate.
+#[derive(Debug)]
+pub(crate) struct Passage<'a> {
+    pub(crate) gates: &'a Gates,
+    pub(crate) context: &'a Context,
+    pub(crate) gate: GateName,
+    pub(crate) server: ServerName,
+    pub(crate) name: String,
+    /// Digest of the value as it came.
+    pub(crate) subject: Digest,
+    pub(crate) generation: u64,
+    pub(crate) records: Vec<PolicyRecord>,
+    started: Instant,
+    /// Time that approvers took.
+    pub(crate) waited: Duration,
+}
+
+impl<'a> Passage<'a> {
+    pub(crate) fn begin(
+        gates: &'a Gates,
+        context: &'a Context,
+        gate: GateName,
+        server: &ServerName,
+        name: &str,
+        subject: Digest,
+    ) -> Self {
+        Self {
+            gates,
+            context,
+            gate,
+            server: server.clone(),
+            name: name.to_owned(),
+            subject,
+            generation: context.set.generation,
+            records: Vec::new(),
+            started: Instant::now(),
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// Writes the record and the log line of a passage that is cleared. Nothing is cleared without its record.
+    pub(crate) async fn clear(self, decision: RecordedDecision) -> Result<(), Refusal> {
+        let gate = self.gate;
+        let name = match decision {
+            RecordedDecision::Cleared => "cleared",
+            RecordedDecision::Edited => "edited",
+            RecordedDecision::Approved => "approved",
+            RecordedDecision::Refused(_) | RecordedDecision::Quarantined(_) => "refused",
+        };
+        self.log(name, "", None);
+        self.write(decision, None).await.map_err(|JournalError(reason)| {
+            tracing::error!(target: "portcullis::journal", %gate, reason, "a passage was refused without its record");
+            Refusal {
+                gate,
+                code: RefusalCode::JournalFailed,
+                policy: None,
+                detail: escaped(&reason, crate::display::LONGEST_TEXT),
+            }
+        })
+    }
+
+    /// Writes the record and the log line of a passage that ends here.
+    pub(crate) async fn refuse(self, refused: Refused) -> Refusal {
+        let Refused { code, policy, detail } = refused;
+        let (gate, stable) = (self.gate, code.as_str().to_owned());
+        let (word, decision) = match &code {
+            RefusalCode::Quarantined(_) => ("quarantined", RecordedDecision::Quarantined(stable.clone())),
+            _ => ("refused", RecordedDecision::Refused(stable.clone())),
+        };
+        self.log(word, &stable, policy.as_ref());
+        if let Err(JournalError(reason)) = self.write(decision, policy.clone()).await {
+            // The value stays refused; only its record is lost, and that must not be silent.
+            tracing::error!(target: "portcullis::journal", %gate, reason, "the record of a refusal was lost");
+        }
+        Refusal { gate, code, policy, detail }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.started.elapsed().saturating_sub(self.waited)
+    }
+
+    async fn write(self, decision: RecordedDecision, decided_by: Option<PolicyName>) -> Result<(), JournalError> {
+        let elapsed = self.elapsed();
+        let record = Record {
+            at: SystemTime::now(),
+            session: self.context.session.id.as_str().to_owned(),
+            gate: self.gate,
+            server: self.server.as_str().to_owned(),
+            name: self.name,
+            subject: self.subject,
+            generation: self.generation,
+            decision,
+            decided_by,
+            policies: self.records,
+            elapsed,
+        };
+        self.gates.journal.write(record).await
+    }
+
+    fn log(&self, decision: &str, code: &str, policy: Option<&PolicyName>) {
+        if !tracing::enabled!(target: "portcullis::decision", tracing::Level::INFO) {
+            return;
+        }
+        tracing::info!(
+            target: "portcullis::decision",
+            gate = self.gate.as_str(),
+            policy = policy.map(PolicyName::as_str).unwrap_or_default(),
+            decision,
+            code,
+            server = escaped(self.server.as_str(), LONGEST_NAME),
+            tool = escaped(&self.name, LONGEST_NAME),
+            session = self.context.session.id.as_str(),
+            elapsed_us = u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX),
+        );
+    }
+}

@@ -1,0 +1,96 @@
+//! All live sessions.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use portcullis_model::{ClientFacts, Era, Principal, SessionId};
+use tokio::time::Instant;
+
+use super::{Session, lock};
+
+/// A stateless client that was silent for so long is another session when it comes back (design §3).
+const IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// So many sessions live at once: far more than one gateway serves, and each costs a few kilobytes.
+const MOST_SESSIONS: usize = 4096;
+
+/// No further session can be opened: all live ones are in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("too many sessions are open")]
+pub struct TooManySessions(());
+
+#[derive(Debug)]
+struct Live {
+    session: Arc<Session>,
+    last: Instant,
+}
+
+impl Live {
+    /// Returns true where nobody holds the session and it was silent for the idle window.
+    fn is_idle(&self, now: Instant) -> bool {
+        Arc::strong_count(&self.session) == 1 && now.duration_since(self.last) >= IDLE
+    }
+}
+
+/// All live sessions.
+///
+/// A stateless session ends when it was silent for the idle window. One of the `initialize` era ends when it is closed;
+/// where room is needed, those that were silent for the idle window and are held by nobody end as well.
+#[derive(Debug, Default)]
+pub struct Sessions {
+    live: Mutex<BTreeMap<SessionId, Live>>,
+}
+
+impl Sessions {
+    /// Returns the session of that id, or opens it.
+    pub fn open(
+        &self,
+        id: &SessionId,
+        principal: &Principal,
+        client: &ClientFacts,
+        era: Era,
+    ) -> Result<Arc<Session>, TooManySessions> {
+        let now = Instant::now();
+        let mut live = lock(&self.live);
+        if let Some(known) = live.get_mut(id) {
+            if era == Era::Initialize || !known.is_idle(now) {
+                known.last = now;
+                return Ok(Arc::clone(&known.session));
+            }
+            live.remove(id);
+        }
+        if live.len() >= MOST_SESSIONS {
+            live.retain(|_, known| !known.is_idle(now));
+        }
+        if live.len() >= MOST_SESSIONS {
+            return Err(TooManySessions(()));
+        }
+        let session = Arc::new(Session::new(id.clone(), principal.clone(), client.clone(), era));
+        live.insert(id.clone(), Live { session: Arc::clone(&session), last: now });
+        Ok(session)
+    }
+
+    /// Returns the session of that id, if it lives, and counts as a sign of life.
+    pub fn get(&self, id: &SessionId) -> Option<Arc<Session>> {
+        let now = Instant::now();
+        let mut live = lock(&self.live);
+        let known = live.get_mut(id)?;
+        if known.session.era == Era::Stateless && known.is_idle(now) {
+            live.remove(id);
+            return None;
+        }
+        known.last = now;
+        Some(Arc::clone(&known.session))
+    }
+
+    /// Ends a session: what was remembered of it is gone. Returns true where it lived.
+    pub fn close(&self, id: &SessionId) -> bool {
+        lock(&self.live).remove(id).is_some()
+    }
+
+    /// Returns how many sessions live.
+    pub fn count(&self) -> usize {
+        lock(&self.live).len()
+    }
+}
