@@ -77,6 +77,5 @@ gate!(
     environment,
     "package portcullis:sdk-environment; world sdk-environment { export portcullis:policy/environment-gate@0.1.0; }",
     "portcullis_sdk::bindings::environment",
-    "portcullis:policy/types@0.1.0" => crate::bindings::base::portcullis::policy::types,
-    "portcullis:policy/config-gate@0.1.0" => crate::bindings::config::exports::portcullis::policy::config_gate
+    "portcullis:policy/types@0.1.0" => crate::bindings::base::portcullis::policy::types
 );

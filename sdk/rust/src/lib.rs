@@ -77,9 +77,7 @@ pub use policy::{CallGate, ConfigGate, EnvironmentGate, ListingGate, Policy, Req
 
 /// What the config gate judges.
 pub mod config_gate {
-    pub use crate::bindings::config::exports::portcullis::policy::config_gate::{
-        Entry, Launch, Occasion, Origin, Stdio, Variable,
-    };
+    pub use crate::bindings::base::portcullis::policy::types::{Entry, Launch, Occasion, Origin, Stdio, Variable};
 }
 
 /// What the environment gate judges, and its answer.

@@ -1,7 +1,6 @@
 use portcullis_model::{ConfigSubject, EnvironmentSubject, Launch, Occasion, Origin, Platform, Secret};
 
 use super::LEFT_OUT;
-use crate::generated::exports::portcullis::policy::config_gate::{self, Variable};
 use crate::generated::exports::portcullis::policy::environment_gate;
 use crate::generated::portcullis::policy::types;
 
@@ -10,13 +9,13 @@ pub(crate) struct Entry<'a> {
     subject: &'a ConfigSubject,
     document: String,
     arguments: Vec<&'a str>,
-    environment: Vec<Variable<'a>>,
-    headers: Vec<Variable<'a>>,
+    environment: Vec<types::Variable<'a>>,
+    headers: Vec<types::Variable<'a>>,
     segments: Vec<types::Segment<'a>>,
 }
 
-fn variables(variables: &[(String, Secret)]) -> Vec<Variable<'_>> {
-    variables.iter().map(|(name, value)| Variable { name, value: value.expose() }).collect()
+fn variables(variables: &[(String, Secret)]) -> Vec<types::Variable<'_>> {
+    variables.iter().map(|(name, value)| types::Variable { name, value: value.expose() }).collect()
 }
 
 impl<'a> Entry<'a> {
@@ -37,34 +36,34 @@ impl<'a> Entry<'a> {
         }
     }
 
-    pub(crate) fn view(&self) -> config_gate::Entry<'_> {
-        config_gate::Entry {
+    pub(crate) fn view(&self) -> types::Entry<'_> {
+        types::Entry {
             name: self.subject.entry.name.as_str(),
             launch: match self.subject.launch() {
-                Launch::Stdio { command, working_directory, .. } => config_gate::Launch::Stdio(config_gate::Stdio {
+                Launch::Stdio { command, working_directory, .. } => types::Launch::Stdio(types::Stdio {
                     command,
                     arguments: &self.arguments,
                     working_directory: working_directory.as_deref(),
                 }),
-                Launch::Http { url, .. } => config_gate::Launch::Http(url),
+                Launch::Http { url, .. } => types::Launch::Http(url),
             },
             environment: &self.environment,
             headers: &self.headers,
             origin: match self.subject.origin() {
-                Origin::ConfigFile => config_gate::Origin::ConfigFile,
-                Origin::ClientConfig => config_gate::Origin::ClientConfig,
-                Origin::ProjectFile => config_gate::Origin::ProjectFile,
-                Origin::Catalog => config_gate::Origin::Catalog,
-                Origin::CommandLine => config_gate::Origin::CommandLine,
+                Origin::ConfigFile => types::Origin::ConfigFile,
+                Origin::ClientConfig => types::Origin::ClientConfig,
+                Origin::ProjectFile => types::Origin::ProjectFile,
+                Origin::Catalog => types::Origin::Catalog,
+                Origin::CommandLine => types::Origin::CommandLine,
             },
             occasion: match self.subject.occasion {
-                Occasion::Save => config_gate::Occasion::Save,
-                Occasion::Import => config_gate::Occasion::Import,
-                Occasion::Install => config_gate::Occasion::Install,
-                Occasion::Probe => config_gate::Occasion::Probe,
-                Occasion::Start => config_gate::Occasion::Start,
-                Occasion::Connect => config_gate::Occasion::Connect,
-                Occasion::Rejudge => config_gate::Occasion::Rejudge,
+                Occasion::Save => types::Occasion::Save,
+                Occasion::Import => types::Occasion::Import,
+                Occasion::Install => types::Occasion::Install,
+                Occasion::Probe => types::Occasion::Probe,
+                Occasion::Start => types::Occasion::Start,
+                Occasion::Connect => types::Occasion::Connect,
+                Occasion::Rejudge => types::Occasion::Rejudge,
             },
             document: &self.document,
             segments: &self.segments,
