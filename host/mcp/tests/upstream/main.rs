@@ -1,0 +1,33 @@
+//! The gateway as the client of one server, against servers that misbehave.
+//!
+//! This program is its own cast: it plays the servers and the supervisor, besides running the tests.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test without the usual harness, which lints would spare"
+)]
+
+mod answers;
+mod lifecycle;
+mod lists;
+mod requests;
+mod server;
+mod support;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    match arguments.next().as_ref().and_then(|role| role.to_str()) {
+        Some("supervise") => return portcullis_supervisor::run(arguments),
+        Some("server") => return server::main(&arguments.next().unwrap().into_string().unwrap()),
+        _ => {}
+    }
+    let trials: Vec<Trial> =
+        [answers::trials(), lifecycle::trials(), lists::trials(), requests::trials()].into_iter().flatten().collect();
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}
