@@ -1,0 +1,22 @@
+//! The side of the client: sessions, their messages, and how they travel.
+
+mod client;
+mod connection;
+mod in_flight;
+mod initialize;
+mod lines;
+mod outbox;
+mod reply;
+mod session;
+mod stdio;
+
+pub use reply::own_code;
+pub use stdio::{ServeError, serve_stdio};
+
+pub(crate) use client::{AskError, ClientLink};
+pub(crate) use in_flight::{InFlight, StartError};
+pub(crate) use initialize::Introduction;
+pub(crate) use lines::Lines;
+pub(crate) use outbox::Outbox;
+pub(crate) use reply::{Reply, tool_error};
+pub(crate) use session::{ClientSession, ListGroup, LogLevel};

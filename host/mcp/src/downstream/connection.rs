@@ -1,0 +1,239 @@
+//! One client on one pair of pipes: what becomes of each of its messages.
+
+use std::sync::{Arc, OnceLock};
+
+use portcullis_model::json::{Object, Value};
+use portcullis_model::object;
+use rmcp::model::{
+    ConstString as _, PromptListChangedNotificationMethod, ResourceListChangedNotificationMethod,
+    ToolListChangedNotificationMethod,
+};
+
+use super::initialize::Introduction;
+use super::{ClientLink, ClientSession, InFlight, ListGroup, LogLevel, Outbox, Reply, StartError, own_code};
+use crate::gateway::{ClientCall, Gateway};
+use crate::jsonrpc::{
+    ErrorObject, Id, Incoming, Malformed, Message, Notification, Request, Response, Side, code, write_error,
+};
+use crate::method::{ClientMethod, ClientNotification, Treatment};
+
+/// One client.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    gateway: Arc<Gateway>,
+    outbox: Arc<Outbox>,
+    link: Arc<ClientLink>,
+    in_flight: Arc<InFlight>,
+    session: OnceLock<Arc<ClientSession>>,
+}
+
+impl Connection {
+    pub(crate) fn new(gateway: Arc<Gateway>, outbox: Arc<Outbox>) -> Self {
+        let link = Arc::new(ClientLink::new(Arc::clone(&outbox)));
+        Self { gateway, outbox, link, in_flight: Arc::default(), session: OnceLock::new() }
+    }
+
+    /// Takes a message. Never waits for a server: what does runs as a task of its own.
+    pub(crate) async fn take(&self, incoming: Incoming) {
+        match incoming {
+            Incoming::Message(message) => self.message(message).await,
+            // Revision 2025-03-26 has batches; what is in one is answered one by one.
+            Incoming::Batch(elements) => {
+                for element in elements {
+                    if let Incoming::Message(message) = element {
+                        self.message(message).await;
+                    } else if let Incoming::Malformed(malformed) = element {
+                        self.malformed(malformed).await;
+                    }
+                }
+            }
+            Incoming::Malformed(malformed) => self.malformed(malformed).await,
+            Incoming::Unattributed(error) => {
+                tracing::warn!(code = error.code(), "the client could not read something that was sent to it");
+            }
+            Incoming::Noise => tracing::debug!("the client sent a line that is no message"),
+        }
+    }
+
+    async fn message(&self, message: Message) {
+        match message {
+            Message::Request(request) => self.request(request).await,
+            Message::Notification(notification) => self.notification(&notification),
+            Message::Response(Response { id, outcome }) => {
+                if !self.link.answer(&id, outcome) {
+                    tracing::debug!(%id, "the client answered a request that nobody waits for");
+                }
+            }
+        }
+    }
+
+    async fn malformed(&self, malformed: Malformed) {
+        let text = malformed.reason.describe();
+        match malformed.side {
+            Side::Request => {
+                let error = ErrorObject::new(code::INVALID_REQUEST, text);
+                self.fail(malformed.id.as_ref(), error).await;
+            }
+            Side::Response => {
+                if let Some(id) = &malformed.id {
+                    self.link.answer(id, Err(ErrorObject::new(code::INTERNAL_ERROR, text)));
+                }
+            }
+            Side::Unknown => self.fail(malformed.id.as_ref(), ErrorObject::new(code::PARSE_ERROR, text)).await,
+        }
+    }
+
+    async fn fail(&self, id: Option<&Id>, error: ErrorObject) {
+        // The client may be gone; then nobody waits for the error.
+        let _ = self.outbox.send(|buffer| write_error(buffer, id, &error)).await;
+    }
+
+    async fn reply(&self, id: &Id, reply: Reply) {
+        let _ = self.outbox.send(|buffer| reply.write(id, buffer)).await;
+    }
+
+    async fn request(&self, request: Request) {
+        let Request { id, method, params } = request;
+        let kind = ClientMethod::parse(&method);
+        match (kind, self.session.get()) {
+            (ClientMethod::Initialize, None) => {
+                let reply = self.initialize(params.as_ref());
+                self.reply(&id, reply).await;
+            }
+            (ClientMethod::Initialize, Some(_)) => {
+                self.fail(Some(&id), ErrorObject::new(code::INVALID_REQUEST, "initialize was sent before")).await;
+            }
+            (ClientMethod::Ping, _) => self.reply(&id, Reply::Own(Object::new().into())).await,
+            (_, None) => {
+                self.fail(Some(&id), ErrorObject::new(code::INVALID_REQUEST, "initialize must come first")).await;
+            }
+            (_, Some(session)) => self.dispatch(Arc::clone(session), id, kind, &method, params).await,
+        }
+    }
+
+    async fn dispatch(
+        &self,
+        session: Arc<ClientSession>,
+        id: Id,
+        kind: ClientMethod,
+        method: &str,
+        params: Option<Value>,
+    ) {
+        let gateway = Arc::clone(&self.gateway);
+        let started = match (kind.treatment(), kind) {
+            (Treatment::Refuse, _) => {
+                let error = ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered");
+                tracing::debug!(method = %crate::approver::shown(method, 64), "the client used a method that is not offered");
+                return self.fail(Some(&id), error).await;
+            }
+            (Treatment::Answer, ClientMethod::SetLevel) => {
+                let reply = self.set_level(&session, params.as_ref());
+                return self.reply(&id, reply).await;
+            }
+            (Treatment::Answer, _) => {
+                self.in_flight.start(id.clone(), &self.outbox, async move { gateway.list(&session, kind).await })
+            }
+            (Treatment::Call(_), _) => {
+                let call = ClientCall { method: kind, params: object_of(params) };
+                self.in_flight.start(id.clone(), &self.outbox, async move { gateway.call(session, call).await })
+            }
+        };
+        if let Err(error) = started {
+            let number = match error {
+                StartError::Duplicate => code::INVALID_REQUEST,
+                StartError::TooMany => own_code::TOO_MANY,
+            };
+            // Not by id where the id is running: its own answer is still to come.
+            let answered = (error == StartError::TooMany).then_some(&id);
+            self.fail(answered, ErrorObject::new(number, error.to_string())).await;
+        }
+    }
+
+    fn initialize(&self, params: Option<&Value>) -> Reply {
+        let introduction = Introduction::read(params);
+        match self.gateway.open_session(&introduction, &self.link) {
+            Ok(session) => {
+                self.gateway.start(&introduction.capabilities);
+                let result = introduction.result(&self.gateway.instructions());
+                // Nobody else sets it: messages of one client are taken one after the other.
+                let _ = self.session.set(session);
+                Reply::Own(result)
+            }
+            Err(error) => Reply::Error(ErrorObject::new(own_code::TOO_MANY, error.to_string())),
+        }
+    }
+
+    fn set_level(&self, session: &ClientSession, params: Option<&Value>) -> Reply {
+        let level = params.and_then(|params| params.get("level")).and_then(Value::as_str).and_then(LogLevel::parse);
+        match level {
+            Some(level) => {
+                session.set_level(level);
+                self.gateway.set_level(level);
+                Reply::Own(Object::new().into())
+            }
+            None => Reply::Error(ErrorObject::new(code::INVALID_PARAMS, "this is no log level")),
+        }
+    }
+
+    fn notification(&self, notification: &Notification) {
+        match ClientNotification::parse(&notification.method) {
+            ClientNotification::Cancelled => {
+                let id = notification.params.as_ref().and_then(|params| params.get("requestId")).cloned();
+                if let Some(id) = id.and_then(Id::from_value) {
+                    self.in_flight.cancel(&id);
+                }
+            }
+            ClientNotification::RootsListChanged => self.gateway.roots_changed(),
+            // Progress of a request of a server ends here: servers are not told how their question is doing.
+            ClientNotification::Initialized | ClientNotification::Progress | ClientNotification::Unknown => {}
+        }
+    }
+
+    /// Tells the client of changed lists until it is gone.
+    pub(crate) async fn tell_changes(&self) {
+        let mut versions = self.gateway.versions();
+        loop {
+            if let Some(session) = self.session.get() {
+                let now = *versions.borrow_and_update();
+                for group in ListGroup::ALL {
+                    if session.note_changed(group, now.of(group)) {
+                        self.link.notify(changed_method(group), None);
+                    }
+                }
+            }
+            if versions.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// Waits until no request is running.
+    pub(crate) async fn idle(&self) {
+        self.in_flight.idle().await;
+    }
+
+    /// Ends everything that belongs to the client.
+    pub(crate) fn close(&self) {
+        self.in_flight.cancel_all();
+        self.link.close();
+        if let Some(session) = self.session.get() {
+            self.gateway.close_session(session);
+        }
+    }
+}
+
+fn changed_method(group: ListGroup) -> &'static str {
+    match group {
+        ListGroup::Tools => ToolListChangedNotificationMethod::VALUE,
+        ListGroup::Prompts => PromptListChangedNotificationMethod::VALUE,
+        ListGroup::Resources => ResourceListChangedNotificationMethod::VALUE,
+    }
+}
+
+fn object_of(params: Option<Value>) -> Object {
+    match params {
+        Some(Value::Object(object)) => object,
+        // By position is no form that MCP has: it reads as no parameters, and what is required is then missing.
+        _ => object! {},
+    }
+}

@@ -1,0 +1,110 @@
+//! The handshake with a client of the `initialize` era.
+
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{ClientFacts, object};
+use rmcp::model::ProtocolVersion;
+
+/// Revisions that this era speaks, newest first.
+pub(crate) static REVISIONS: [ProtocolVersion; 4] = [
+    ProtocolVersion::V_2025_11_25,
+    ProtocolVersion::V_2025_06_18,
+    ProtocolVersion::V_2025_03_26,
+    ProtocolVersion::V_2024_11_05,
+];
+
+/// Names and versions of clients are cut to this many characters: they are shown and recorded.
+const LONGEST_CLAIM: usize = 128;
+
+/// What a client says of itself.
+#[derive(Debug)]
+pub(crate) struct Introduction {
+    /// The revision that is agreed on.
+    pub(crate) revision: &'static str,
+    /// Its claim of what it is.
+    pub(crate) client: ClientFacts,
+    /// What it can do; an object.
+    pub(crate) capabilities: Value,
+}
+
+impl Introduction {
+    /// Reads the parameters of `initialize`. Nothing is required of them: what is missing is taken as nothing claimed.
+    pub(crate) fn read(params: Option<&Value>) -> Self {
+        let member = |name: &str| params.and_then(|params| params.get(name));
+        let wanted = member("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        let claim = |name: &str| {
+            let text = member("clientInfo").and_then(|info| info.get(name)).and_then(Value::as_str).unwrap_or_default();
+            text.chars().filter(|character| !character.is_control()).take(LONGEST_CLAIM).collect()
+        };
+        let capabilities = match member("capabilities") {
+            Some(Value::Object(capabilities)) => capabilities.clone(),
+            _ => Object::new(),
+        };
+        Self {
+            revision: negotiate(wanted),
+            client: ClientFacts { name: claim("name"), version: claim("version") },
+            capabilities: capabilities.into(),
+        }
+    }
+
+    /// Returns the result of `initialize`. Every list may still change: servers start while the client goes on.
+    pub(crate) fn result(&self, instructions: &str) -> Value {
+        let changes = object! { "listChanged" => true };
+        let mut result = object! {
+            "protocolVersion" => self.revision,
+            "capabilities" => object! {
+                "tools" => changes.clone(),
+                "prompts" => changes,
+                "resources" => object! { "subscribe" => true, "listChanged" => true },
+                "completions" => object! {},
+                "logging" => object! {},
+            },
+            "serverInfo" => object! {
+                "name" => "portcullis",
+                "title" => "Portcullis",
+                "version" => env!("CARGO_PKG_VERSION"),
+            },
+        };
+        if !instructions.is_empty() {
+            result.insert("instructions", instructions);
+        }
+        result.into()
+    }
+}
+
+/// Returns the revision to speak: the wanted one where it is spoken, else the newest, which the client may refuse.
+fn negotiate(wanted: &str) -> &'static str {
+    let [newest, others @ ..] = &REVISIONS;
+    others.iter().map(ProtocolVersion::as_str).find(|revision| *revision == wanted).unwrap_or(newest.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use portcullis_model::json::parse_str;
+
+    use super::*;
+
+    #[test]
+    fn a_spoken_revision_is_kept_and_any_other_becomes_the_newest() {
+        for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+            assert_eq!(negotiate(revision), revision);
+        }
+        for revision in ["2026-07-28", "1.0", ""] {
+            assert_eq!(negotiate(revision), "2025-11-25");
+        }
+    }
+
+    #[test]
+    fn a_client_that_says_nothing_claims_nothing() {
+        let introduction = Introduction::read(None);
+        assert_eq!(introduction.client, ClientFacts::default());
+        assert_eq!(introduction.capabilities.to_json(), "{}");
+    }
+
+    #[test]
+    fn a_claim_is_bounded_and_free_of_control_characters() {
+        let params = parse_str(r#"{"clientInfo":{"name":"a\u001b[2Jb","version":7},"capabilities":[]}"#).unwrap();
+        let introduction = Introduction::read(Some(&params));
+        assert_eq!(introduction.client, ClientFacts { name: "a[2Jb".to_owned(), version: String::new() });
+        assert_eq!(introduction.capabilities.to_json(), "{}");
+    }
+}

@@ -1,0 +1,314 @@
+//! A call: from its published name through the call gate to a server, and back through the result gate.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use portcullis_gates::{Call, Cleared, Context, ServerMessage};
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{Annotations, CallKind, Digest, ItemKind, PinState, ResultKind};
+use portcullis_registry::{Published, Utility};
+use rmcp::model::{ConstString as _, ProgressNotificationMethod};
+use tokio::sync::mpsc;
+
+use super::server::{Connected, Server};
+use super::{Answer, Gateway, LinkError, Verb};
+use crate::downstream::{ClientSession, Reply, own_code};
+use crate::jsonrpc::{ErrorObject, code};
+use crate::method::{ClientMethod, Treatment};
+
+/// So many progress notifications of one call wait to be judged; further ones are dropped by the link, as newer ones
+/// follow.
+const MOST_PROGRESS: usize = 16;
+
+/// What a client asks of a server.
+#[derive(Debug)]
+pub(crate) struct ClientCall {
+    /// The method; one whose treatment is a call.
+    pub(crate) method: ClientMethod,
+    /// The parameters, in published names.
+    pub(crate) params: Object,
+}
+
+/// Where a call goes.
+pub(crate) struct Route {
+    pub(crate) server: Arc<Server>,
+    pub(crate) kind: CallKind,
+    /// The server's own name.
+    pub(crate) name: String,
+    pub(crate) annotations: Annotations,
+    pub(crate) definition: Option<Digest>,
+    pub(crate) utility: Option<Utility>,
+}
+
+impl Gateway {
+    /// Answers a call of a client.
+    pub(crate) async fn call(self: &Arc<Self>, session: Arc<ClientSession>, call: ClientCall) -> Reply {
+        let Treatment::Call(kind) = call.method.treatment() else {
+            return Reply::Error(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered"));
+        };
+        let mut params = call.params;
+        let route = match self.route(kind, &mut params) {
+            Ok(route) => route,
+            Err(error) => return Reply::Error(error),
+        };
+        if let Some(utility) = route.utility {
+            return self.use_utility(&session, route, utility, params).await;
+        }
+        let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
+        let verb = match call.method {
+            ClientMethod::Subscribe => Verb::Subscribe,
+            ClientMethod::Unsubscribe => Verb::Unsubscribe,
+            _ => Verb::Plain,
+        };
+        let reply = self.pass(&session, &route, verb, params.into(), token).await;
+        if let Reply::Cleared(message) = &reply
+            && message.get().kind == ResultKind::Result
+        {
+            match verb {
+                Verb::Subscribe if !session.subscribe(&route.name) => {
+                    return Reply::Error(ErrorObject::new(own_code::TOO_MANY, "too many resources are subscribed to"));
+                }
+                Verb::Unsubscribe => session.unsubscribe(&route.name),
+                Verb::Plain | Verb::Subscribe => {}
+            }
+        }
+        reply
+    }
+
+    /// Passes a call through its gates and the server between them. `params` are in the server's own names.
+    pub(crate) async fn pass(
+        &self,
+        session: &ClientSession,
+        route: &Route,
+        verb: Verb,
+        params: Value,
+        token: Option<Value>,
+    ) -> Reply {
+        let server = &route.server;
+        let as_tool = route.kind == CallKind::Tool || route.utility.is_some();
+        // Asked before the gate as well: nobody should have to approve what cannot be sent.
+        if server.connected().is_none() {
+            return unavailable(server, as_tool);
+        }
+        let context = self.context(session, server);
+        let call = Call {
+            server: server.name().clone(),
+            kind: route.kind,
+            name: route.name.clone(),
+            utility: route.utility.is_some(),
+            annotations: route.annotations.clone(),
+            pin: PinState::Unpinned,
+            definition: route.definition,
+            params,
+        };
+        let cleared = match self.gates().call(&context, call).await {
+            Ok(cleared) => cleared,
+            Err(refusal) => {
+                tracing::info!(
+                    server = %server.name(), code = refusal.code.as_str(), detail = refusal.detail, "a call was refused"
+                );
+                return Reply::refused(&refusal, as_tool);
+            }
+        };
+        let Some(connected) = server.connected() else {
+            return unavailable(server, as_tool);
+        };
+        let guard = server.note_call(&session.gates.id);
+        let outcome = send(self, session, &context, server, &connected, &cleared, verb, token).await;
+        drop(guard);
+        match outcome {
+            Ok(answer) => {
+                server.answers.fetch_add(1, Ordering::Relaxed);
+                self.sanitize(&context, route, answer).await
+            }
+            Err(error) => failure(server, &error, as_tool),
+        }
+    }
+
+    /// Passes an answer through the result gate.
+    async fn sanitize(&self, context: &Context, route: &Route, answer: Answer) -> Reply {
+        let (kind, document) = match answer {
+            Ok(result) => (ResultKind::Result, result),
+            Err(error) => (ResultKind::Error, error.into_value()),
+        };
+        let server = route.server.name().clone();
+        let message = ServerMessage { server, kind, name: route.name.clone(), document };
+        match self.gates().result(context, message).await {
+            Ok(cleared) => Reply::Cleared(cleared),
+            Err(refusal) => {
+                tracing::info!(
+                    server = %route.server.name(), code = refusal.code.as_str(), detail = refusal.detail,
+                    "a result was refused"
+                );
+                Reply::refused(&refusal, route.kind == CallKind::Tool || route.utility.is_some())
+            }
+        }
+    }
+
+    /// Finds where a call goes, and puts the server's own name into its parameters.
+    fn route(&self, kind: CallKind, params: &mut Object) -> Result<Route, ErrorObject> {
+        let invalid = |text: &str| ErrorObject::new(code::INVALID_PARAMS, text);
+        let snapshot = self.snapshot();
+        let catalogue = &snapshot.catalogue;
+        let text = |params: &Object, key: &str| params.get(key).and_then(Value::as_str).map(str::to_owned);
+        match kind {
+            CallKind::Tool => {
+                let name = text(params, "name").ok_or_else(|| invalid("the name of a tool is missing"))?;
+                if let Some(tool) = catalogue.tool(&name) {
+                    params.insert("name", tool.name());
+                    return self.route_to(kind, tool, None);
+                }
+                let utility = catalogue.utility(&name).ok_or_else(|| invalid("there is no tool of this name"))?;
+                let server = self.server(&utility.server).ok_or_else(|| invalid("there is no tool of this name"))?;
+                Ok(Route {
+                    server,
+                    kind: CallKind::Tool,
+                    name: utility.utility.as_str().to_owned(),
+                    annotations: Annotations::default(),
+                    definition: None,
+                    utility: Some(utility.utility),
+                })
+            }
+            CallKind::Prompt => {
+                let name = text(params, "name").ok_or_else(|| invalid("the name of a prompt is missing"))?;
+                let prompt = catalogue.prompt(&name).ok_or_else(|| invalid("there is no prompt of this name"))?;
+                params.insert("name", prompt.name());
+                self.route_to(kind, prompt, None)
+            }
+            CallKind::Resource => {
+                let uri = text(params, "uri").ok_or_else(|| invalid("the URI of a resource is missing"))?;
+                let not_found = || ErrorObject::new(code::RESOURCE_NOT_FOUND, "there is no resource of this URI");
+                let resource = catalogue.resource(&uri).ok_or_else(not_found)?;
+                self.route_to(kind, resource, Some(uri))
+            }
+            CallKind::Completion => {
+                let reference = params.get_mut("ref").and_then(Value::as_object_mut);
+                let reference = reference.ok_or_else(|| invalid("what to complete is missing"))?;
+                if let Some(uri) = text(reference, "uri") {
+                    let item = catalogue.templates().iter().find(|template| template.exposed() == uri);
+                    let item = item.or_else(|| catalogue.resource(&uri));
+                    let item = item.ok_or_else(|| invalid("there is no resource template of this URI"))?;
+                    return self.route_to(kind, item, Some(uri));
+                }
+                let name = text(reference, "name").ok_or_else(|| invalid("what to complete is missing"))?;
+                let prompt = catalogue.prompt(&name).ok_or_else(|| invalid("there is no prompt of this name"))?;
+                reference.insert("name", prompt.name());
+                self.route_to(kind, prompt, None)
+            }
+        }
+    }
+
+    fn route_to(&self, kind: CallKind, item: &Published, uri: Option<String>) -> Result<Route, ErrorObject> {
+        let server = self.server(item.server());
+        let server = server.ok_or_else(|| ErrorObject::new(code::INTERNAL_ERROR, "its server is not known"))?;
+        Ok(Route {
+            server,
+            kind,
+            name: uri.unwrap_or_else(|| item.name().to_owned()),
+            annotations: if item.kind() == ItemKind::Tool {
+                item.annotations().clone()
+            } else {
+                Annotations::default()
+            },
+            definition: Some(item.definition()),
+            utility: None,
+        })
+    }
+}
+
+/// Sends a call and waits for its answer, passing its progress on meanwhile.
+#[expect(clippy::too_many_arguments, reason = "a call has so many sides; a struct of them would be used once")]
+async fn send(
+    gateway: &Gateway,
+    session: &ClientSession,
+    context: &Context,
+    server: &Server,
+    connected: &Connected,
+    call: &Cleared<Call>,
+    verb: Verb,
+    token: Option<Value>,
+) -> Result<Answer, LinkError> {
+    let Some(token) = token else {
+        return connected.link.call(call, verb, None).await;
+    };
+    let (sender, mut receiver) = mpsc::channel(MOST_PROGRESS);
+    let calling = connected.link.call(call, verb, Some(sender));
+    tokio::pin!(calling);
+    let tell = async |mut params: Value| {
+        if let Some(params) = params.as_object_mut() {
+            params.insert("progressToken", token.clone());
+        }
+        let message = ServerMessage {
+            server: server.name().clone(),
+            kind: ResultKind::Progress,
+            name: call.get().name.clone(),
+            document: params,
+        };
+        match gateway.gates().result(context, message).await {
+            Ok(cleared) => {
+                session.link.notify(ProgressNotificationMethod::VALUE, Some(&cleared.get().document));
+            }
+            Err(refusal) => tracing::debug!(code = refusal.code.as_str(), "progress of a call was refused"),
+        }
+    };
+    loop {
+        tokio::select! {
+            // Progress first: none may follow the answer.
+            biased;
+            Some(params) = receiver.recv() => tell(params).await,
+            outcome = &mut calling => {
+                while let Ok(params) = receiver.try_recv() {
+                    tell(params).await;
+                }
+                return outcome;
+            }
+        }
+    }
+}
+
+fn unavailable(server: &Server, as_tool: bool) -> Reply {
+    let status = server.status();
+    let code = status.reason_code.as_deref().unwrap_or(status.phase.as_str());
+    let text = format!(
+        "The MCP server `{}` is not available (state: {}, code: {code}) and nothing was sent to it. Do not retry at once; \
+         tell the user if you need it.",
+        crate::approver::shown(server.name().as_str(), 64),
+        status.phase.as_str(),
+    );
+    Reply::failed(&text, own_code::SERVER_UNAVAILABLE, "server-unavailable", as_tool)
+}
+
+fn failure(server: &Server, error: &LinkError, as_tool: bool) -> Reply {
+    tracing::warn!(server = %server.name(), error = %error, "a call got no answer");
+    let name = crate::approver::shown(server.name().as_str(), 64);
+    let (text, number, code) = match error {
+        LinkError::TimedOut { limit } => (
+            format!(
+                "The MCP server `{name}` did not answer within {} s. It may still have done what was asked: check before \
+                 trying again.",
+                limit.as_secs()
+            ),
+            own_code::TIMED_OUT,
+            "timed-out",
+        ),
+        LinkError::Gone { sent: false, .. } => (
+            format!("The MCP server `{name}` ended before the call reached it. Nothing was done."),
+            own_code::SERVER_UNAVAILABLE,
+            "server-gone",
+        ),
+        LinkError::Gone { .. } => (
+            format!(
+                "The MCP server `{name}` ended during the call. It may have done what was asked: check before trying \
+                 again."
+            ),
+            own_code::SERVER_UNAVAILABLE,
+            "server-gone",
+        ),
+        LinkError::Malformed { .. } => (
+            format!("The MCP server `{name}` gave an answer that cannot be used, so it was dropped."),
+            own_code::MALFORMED,
+            "malformed-answer",
+        ),
+    };
+    Reply::failed(&text, number, code, as_tool)
+}

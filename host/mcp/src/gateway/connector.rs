@@ -1,0 +1,231 @@
+//! The port's answer in production: [`Upstream`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use portcullis_config::ServerOptions;
+use portcullis_gates::{Call, Cleared, Environment, Launching};
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{ServerName, object};
+use rmcp::model::{ConstString as _, ProgressNotificationMethod, SubscribeRequestMethod, UnsubscribeRequestMethod};
+use tokio::sync::mpsc;
+
+use super::link::Boxed;
+use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, Listable, ServerPeer, Verb};
+use crate::approver::shown;
+use crate::jsonrpc::ErrorObject;
+use crate::transport::stdio::StderrSink;
+use crate::upstream::{
+    BoxFuture, CallError, CallOptions, CloseReason, ConnectError, ConnectFailure, ConnectOptions, ListMethod, Peer,
+    Upstream,
+};
+
+/// Makes the place where lines of a server's standard error are kept.
+pub type StderrLog = Arc<dyn Fn(&ServerName) -> Option<Arc<dyn StderrSink>> + Send + Sync>;
+
+/// A server's last words are shown up to this many lines.
+const LAST_WORDS: usize = 5;
+
+/// Connects servers by [`Upstream`].
+pub(crate) struct Connector {
+    /// How the supervisor of a stdio server is started; this very program where nothing is said.
+    pub(crate) supervisor: Option<portcullis_supervisor::Launcher>,
+    pub(crate) stderr_log: Option<StderrLog>,
+}
+
+impl Launcher for Connector {
+    fn launch(
+        &self,
+        launching: Cleared<Launching>,
+        environment: Option<Cleared<Environment>>,
+        options: &ServerOptions,
+        capabilities: Value,
+        peer: Arc<ServerPeer>,
+    ) -> Boxed<'_, Result<Arc<dyn Link>, LaunchError>> {
+        let options = ConnectOptions {
+            capabilities,
+            connect_timeout: options.connect_timeout,
+            call_timeout: options.timeout,
+            launcher: self.supervisor.clone(),
+            log: self.stderr_log.as_ref().and_then(|log| log(&launching.get().entry.name)),
+            ..ConnectOptions::default()
+        };
+        Box::pin(async move {
+            let progress = Arc::new(Progress::default());
+            let adapter = Arc::new(PeerAdapter { peer, progress: Arc::clone(&progress) });
+            let upstream =
+                Upstream::connect(launching, environment, options, adapter).await.map_err(|error| describe(&error))?;
+            let greeting = greeting(&upstream);
+            Ok(Arc::new(UpstreamLink { upstream, greeting, progress }) as Arc<dyn Link>)
+        })
+    }
+}
+
+fn greeting(upstream: &Upstream) -> Greeting {
+    let hello = upstream.hello();
+    let text = |key: &str| hello.server_info().and_then(|info| info.get(key)).and_then(Value::as_str);
+    Greeting {
+        revision: hello.protocol_version.clone(),
+        implementation: text("name").map(|name| format!("{name} {}", text("version").unwrap_or_default())),
+        capabilities: hello.capabilities().cloned().unwrap_or_else(|| Object::new().into()),
+        instructions: hello.instructions().map(str::to_owned),
+    }
+}
+
+/// Writes the causes and the server's last words into one line for the operator.
+fn describe(error: &ConnectError) -> LaunchError {
+    let mut detail = error.failure.to_string();
+    let mut cause = std::error::Error::source(&error.failure);
+    while let Some(error) = cause {
+        detail = format!("{detail}: {error}");
+        cause = error.source();
+    }
+    if let ConnectFailure::Refused(error) = &error.failure {
+        detail = format!("{detail}: {}", shown(error.message(), 200));
+    }
+    let skipped = error.stderr.len().saturating_sub(LAST_WORDS);
+    let words: Vec<String> = error.stderr.iter().skip(skipped).map(|line| shown(line, 200)).collect();
+    if !words.is_empty() {
+        detail = format!("{detail}; it last wrote: {}", words.join(" | "));
+    }
+    let (code, retry) = match &error.failure {
+        ConnectFailure::Spawn(_) => ("not-startable", true),
+        ConnectFailure::Timeout(_) => ("connect-timeout", true),
+        ConnectFailure::Version(_) => ("protocol-version", false),
+        ConnectFailure::Unsupported(_) => ("unsupported", false),
+        _ => ("handshake-failed", true),
+    };
+    LaunchError { code, detail, retry }
+}
+
+/// Who waits for progress, by the token that the server was given in the end.
+#[derive(Debug, Default)]
+struct Progress {
+    next: AtomicU64,
+    waiting: std::sync::Mutex<std::collections::HashMap<u64, mpsc::Sender<Value>>>,
+}
+
+impl Progress {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<u64, mpsc::Sender<Value>>> {
+        self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+struct Waiting<'a>(&'a Progress, u64);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.waiting().remove(&self.1);
+    }
+}
+
+struct PeerAdapter {
+    peer: Arc<ServerPeer>,
+    progress: Arc<Progress>,
+}
+
+impl Peer for PeerAdapter {
+    fn request(&self, method: String, params: Option<Value>) -> BoxFuture<'_, Result<Value, ErrorObject>> {
+        let params = params.unwrap_or_else(|| Object::new().into());
+        Box::pin(async move { self.peer.request(&method, params).await })
+    }
+
+    fn notification(&self, method: String, params: Option<Value>) {
+        let params = params.unwrap_or_else(|| Object::new().into());
+        if method != ProgressNotificationMethod::VALUE {
+            return self.peer.notification(&method, params);
+        }
+        let sender = params
+            .get("progressToken")
+            .and_then(Value::as_u64)
+            .and_then(|token| self.progress.waiting().get(&token).cloned());
+        if let Some(sender) = sender {
+            // Where too much waits to be judged this one is dropped: a newer one follows.
+            let _ = sender.try_send(params);
+        }
+    }
+
+    fn stderr(&self, line: String) {
+        self.peer.stderr(&line);
+    }
+
+    fn closed(&self, reason: CloseReason) {
+        self.peer.closed(reason.to_string());
+    }
+}
+
+struct UpstreamLink {
+    upstream: Arc<Upstream>,
+    greeting: Greeting,
+    progress: Arc<Progress>,
+}
+
+impl Link for UpstreamLink {
+    fn greeting(&self) -> &Greeting {
+        &self.greeting
+    }
+
+    fn call<'a>(
+        &'a self,
+        call: &'a Cleared<Call>,
+        verb: Verb,
+        progress: Option<mpsc::Sender<Value>>,
+    ) -> Boxed<'a, Result<Answer, LinkError>> {
+        Box::pin(async move {
+            let method = match verb {
+                Verb::Plain => None,
+                Verb::Subscribe => Some(SubscribeRequestMethod::VALUE),
+                Verb::Unsubscribe => Some(UnsubscribeRequestMethod::VALUE),
+            };
+            if let Some(method) = method {
+                let params = object! { "uri" => call.get().name.as_str() };
+                return self.upstream.request(method, Some(&params.into())).await.map_err(translate);
+            }
+            let Some(sender) = progress else {
+                return self.upstream.call(call, CallOptions::default()).await.map_err(translate);
+            };
+            let number = self.progress.next.fetch_add(1, Ordering::Relaxed);
+            self.progress.waiting().insert(number, sender);
+            let _waiting = Waiting(&self.progress, number);
+            let options = CallOptions { progress_token: Some(number.into()), ..CallOptions::default() };
+            self.upstream.call(call, options).await.map_err(translate)
+        })
+    }
+
+    fn list(&self, listable: Listable) -> Boxed<'_, Result<(Vec<Value>, Option<String>), LinkError>> {
+        let method = match listable {
+            Listable::Tools => ListMethod::Tools,
+            Listable::Prompts => ListMethod::Prompts,
+            Listable::Resources => ListMethod::Resources,
+            Listable::Templates => ListMethod::ResourceTemplates,
+        };
+        Box::pin(async move {
+            let listing = self.upstream.list(method).await.map_err(translate)?;
+            Ok((listing.items, listing.incomplete.map(|incomplete| incomplete.to_string())))
+        })
+    }
+
+    fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>> {
+        Box::pin(async move { self.upstream.request(method, Some(&params)).await.map_err(translate) })
+    }
+
+    fn tell(&self, method: &'static str) -> Boxed<'_, ()> {
+        Box::pin(async move {
+            // Where the connection is gone nobody is there to be told.
+            let _ = self.upstream.notify(method, None).await;
+        })
+    }
+
+    fn close(&self) -> Boxed<'_, ()> {
+        Box::pin(async move { self.upstream.shutdown().await })
+    }
+}
+
+fn translate(error: CallError) -> LinkError {
+    match error {
+        CallError::Timeout(limit) => LinkError::TimedOut { limit },
+        CallError::Closed(reason) => LinkError::Gone { detail: reason.to_string(), sent: true },
+        CallError::Busy(_) | CallError::Gated => LinkError::Gone { detail: error.to_string(), sent: false },
+        _ => LinkError::Malformed { detail: error.to_string() },
+    }
+}

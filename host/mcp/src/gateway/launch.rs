@@ -1,0 +1,115 @@
+//! From a server entry to a connected server with all that it lists: through the config and environment gates.
+
+use std::sync::Arc;
+
+use portcullis_gates::{Environment, Launching, Refusal};
+use portcullis_model::{Launch, Occasion};
+
+use super::items::RawListing;
+use super::server::Server;
+use super::{Gateway, Link, LinkError, Listable, ServerPeer};
+
+/// Why a server is not running.
+#[derive(Debug)]
+pub(crate) enum NotStarted {
+    /// A gate refused it.
+    Refused(Refusal),
+    /// It could not be reached.
+    Failed {
+        /// Stable code of the reason.
+        code: &'static str,
+        /// For the operator.
+        detail: String,
+        /// False where another try can't end differently.
+        retry: bool,
+    },
+}
+
+impl Gateway {
+    /// Asks the config gate about a server's entry.
+    pub(crate) async fn screen(
+        &self,
+        server: &Server,
+        occasion: Occasion,
+    ) -> Result<portcullis_gates::Cleared<Launching>, Refusal> {
+        let launching = Launching { entry: Arc::clone(&server.entry), occasion };
+        self.gates().config(&self.own_context(server), launching).await
+    }
+
+    /// Starts or connects a server.
+    pub(crate) async fn launch(
+        self: &Arc<Self>,
+        server: &Arc<Server>,
+        number: u64,
+    ) -> Result<Arc<dyn Link>, NotStarted> {
+        let is_process = matches!(server.entry.launch, Launch::Stdio { .. });
+        let occasion = if is_process { Occasion::Start } else { Occasion::Connect };
+        let launching = self.screen(server, occasion).await.map_err(NotStarted::Refused)?;
+        let environment = if is_process {
+            let offered = Environment {
+                entry: Arc::clone(&server.entry),
+                variables: self.options.environment.clone(),
+                tagged: self.options.tagged.clone(),
+            };
+            let selected = self.gates().environment(&self.own_context(server), offered).await;
+            Some(selected.map_err(NotStarted::Refused)?)
+        } else {
+            None
+        };
+        let peer = Arc::new(ServerPeer::new(Arc::downgrade(self), Arc::clone(server), number));
+        let capabilities = self.declared(&server.options);
+        let limit = server.options.connect_timeout;
+        let connecting = self.launcher.launch(launching, environment, &server.options, capabilities, peer);
+        match tokio::time::timeout(limit, connecting).await {
+            Ok(Ok(link)) => Ok(link),
+            Ok(Err(error)) => Err(NotStarted::Failed { code: error.code, detail: error.detail, retry: error.retry }),
+            Err(_) => Err(NotStarted::Failed {
+                code: "connect-timeout",
+                detail: format!("it did not answer within {} s", limit.as_secs()),
+                retry: true,
+            }),
+        }
+    }
+}
+
+/// Lists everything that a server advertises. A list that fails costs no other; what failed is returned beside.
+pub(crate) async fn list_all(link: &dyn Link) -> Result<(RawListing, Vec<String>), LinkError> {
+    let mut raw = RawListing { instructions: link.greeting().instructions.clone(), ..RawListing::default() };
+    let mut failures = Vec::new();
+    for listable in [Listable::Tools, Listable::Prompts, Listable::Resources, Listable::Templates] {
+        list_one(link, listable, &mut raw, &mut failures).await?;
+    }
+    Ok((raw, failures))
+}
+
+/// Lists one kind anew. Where that fails the former list stands: the server offers it still.
+pub(crate) async fn list_one(
+    link: &dyn Link,
+    listable: Listable,
+    raw: &mut RawListing,
+    failures: &mut Vec<String>,
+) -> Result<(), LinkError> {
+    if !link.greeting().declares(listable.capability()) {
+        return Ok(());
+    }
+    match link.list(listable).await {
+        Ok((items, incomplete)) => {
+            let failed = items.is_empty() && incomplete.is_some();
+            if let Some(incomplete) = incomplete {
+                failures.push(format!("{listable:?}: {incomplete}"));
+            }
+            let place = match listable {
+                Listable::Tools => &mut raw.tools,
+                Listable::Prompts => &mut raw.prompts,
+                Listable::Resources => &mut raw.resources,
+                Listable::Templates => &mut raw.templates,
+            };
+            if !failed {
+                *place = items;
+            }
+        }
+        Err(error @ LinkError::Gone { .. }) => return Err(error),
+        Err(error) => failures.push(format!("{listable:?}: {error}")),
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! The port to one connected server, and to what connects it.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use portcullis_config::ServerOptions;
+use portcullis_gates::{Call, Cleared, Environment, Launching};
+use portcullis_model::json::Value;
+use tokio::sync::mpsc;
+
+use super::ServerPeer;
+use crate::jsonrpc::ErrorObject;
+
+/// A boxed future, as ports need it.
+pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a server answered: its result, or its error.
+pub(crate) type Answer = Result<Value, ErrorObject>;
+
+/// What a server said of itself when it was connected.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Greeting {
+    /// The revision that was agreed on.
+    pub(crate) revision: String,
+    /// Its name and version; its own text.
+    pub(crate) implementation: Option<String>,
+    /// What it can do; an object.
+    pub(crate) capabilities: Value,
+    /// Its instructions; its own text.
+    pub(crate) instructions: Option<String>,
+}
+
+impl Greeting {
+    /// Returns true where the server declared the capability.
+    pub(crate) fn declares(&self, capability: &str) -> bool {
+        self.capabilities.get(capability).is_some_and(|value| !value.is_null())
+    }
+}
+
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Listable {
+    /// `tools/list`.
+    Tools,
+    /// `prompts/list`.
+    Prompts,
+    /// `resources/list`.
+    Resources,
+    /// `resources/templates/list`.
+    Templates,
+}
+
+impl Listable {
+    /// Returns the capability without which it is not asked for.
+    pub(crate) fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources | Self::Templates => "resources",
+        }
+    }
+}
+
+/// What may be done about a resource besides reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Verb {
+    /// What the kind of the call says: `tools/call`, `prompts/get`, `resources/read`, `completion/complete`.
+    Plain,
+    /// `resources/subscribe`.
+    Subscribe,
+    /// `resources/unsubscribe`.
+    Unsubscribe,
+}
+
+/// Why a server gave no answer. The texts are the host's own.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LinkError {
+    /// It did not answer in time; it may still have done what was asked.
+    #[error("it did not answer within {} s", limit.as_secs())]
+    TimedOut {
+        /// The limit.
+        limit: Duration,
+    },
+    /// The connection ended before the answer.
+    #[error("the connection ended: {detail}")]
+    Gone {
+        /// How, for the operator.
+        detail: String,
+        /// False where nothing was sent.
+        sent: bool,
+    },
+    /// What came is no valid answer.
+    #[error("its answer is unusable: {detail}")]
+    Malformed {
+        /// What is wrong with it, for the operator.
+        detail: String,
+    },
+}
+
+/// One connected server.
+pub(crate) trait Link: Send + Sync {
+    /// Returns what the server said of itself.
+    fn greeting(&self) -> &Greeting;
+
+    /// Sends a call and waits for its answer. Parameters of progress notifications that belong to it go to `progress`.
+    /// Dropping the future tells the server that the call is withdrawn.
+    fn call<'a>(
+        &'a self,
+        call: &'a Cleared<Call>,
+        verb: Verb,
+        progress: Option<mpsc::Sender<Value>>,
+    ) -> Boxed<'a, Result<Answer, LinkError>>;
+
+    /// Lists everything of a kind, all pages; beside it why there may be more, where there may.
+    fn list(&self, listable: Listable) -> Boxed<'_, Result<(Vec<Value>, Option<String>), LinkError>>;
+
+    /// Sends a request of the gateway itself, such as `logging/setLevel`.
+    fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>>;
+
+    /// Sends a notification of the gateway itself.
+    fn tell(&self, method: &'static str) -> Boxed<'_, ()>;
+
+    /// Ends the connection and, where there is one, the process with all that it started.
+    fn close(&self) -> Boxed<'_, ()>;
+}
+
+/// Why a server could not be connected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LaunchError {
+    /// Stable code of the reason.
+    pub(crate) code: &'static str,
+    /// For the operator, the whole chain of causes; may hold text of the server.
+    pub(crate) detail: String,
+    /// False where another try can't end differently.
+    pub(crate) retry: bool,
+}
+
+/// What connects servers.
+pub(crate) trait Launcher: Send + Sync {
+    /// Starts or connects a server and greets it, declaring `capabilities` of the client.
+    fn launch(
+        &self,
+        launching: Cleared<Launching>,
+        environment: Option<Cleared<Environment>>,
+        options: &ServerOptions,
+        capabilities: Value,
+        peer: Arc<ServerPeer>,
+    ) -> Boxed<'_, Result<Arc<dyn Link>, LaunchError>>;
+}

@@ -1,0 +1,49 @@
+//! What a gateway is told besides the config.
+
+use std::time::Duration;
+
+use portcullis_model::Secret;
+
+use super::StderrLog;
+
+/// What a gateway is told besides the config.
+#[derive(Clone)]
+pub struct GatewayOptions {
+    /// How long the first lists wait for servers that are still starting. Clients give up between 10 s and a minute;
+    /// what comes later is told by `list_changed`.
+    pub list_wait: Duration,
+    /// The variable that switched safe mode on, if one did; see [`crate::safe_mode`]. No server is started then.
+    pub safe_mode: Option<&'static str>,
+    /// Variables of the gateway's own environment, which stdio servers are offered.
+    pub environment: Vec<(String, Secret)>,
+    /// Names among them that the operator tagged as meant for servers.
+    pub tagged: Vec<String>,
+    /// How the supervisor of a stdio server is started; this very program where nothing is said.
+    pub supervisor: Option<portcullis_supervisor::Launcher>,
+    /// Where lines of standard error are kept; nowhere where nothing is said.
+    pub stderr_log: Option<StderrLog>,
+}
+
+impl Default for GatewayOptions {
+    fn default() -> Self {
+        Self {
+            list_wait: Duration::from_secs(8),
+            safe_mode: None,
+            environment: Vec::new(),
+            tagged: Vec::new(),
+            supervisor: None,
+            stderr_log: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for GatewayOptions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("GatewayOptions")
+            .field("list_wait", &self.list_wait)
+            .field("safe_mode", &self.safe_mode)
+            .field("tagged", &self.tagged)
+            .finish_non_exhaustive()
+    }
+}

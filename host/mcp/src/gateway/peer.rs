@@ -1,0 +1,172 @@
+//! What a server sends on its own: requests to the client, notifications, lines of standard error.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use portcullis_gates::{ServerMessage, ServerRequest};
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{RequestKind, ResultKind};
+
+use super::Gateway;
+use super::ask::{self, request_kind};
+use super::server::Server;
+use crate::downstream::{AskError, ClientSession, LogLevel, own_code};
+use crate::jsonrpc::{ErrorObject, code};
+use crate::method::{ServerMethod, ServerNotification};
+
+/// A person is given so long to answer a server's question.
+const ELICITATION_LIMIT: Duration = Duration::from_secs(300);
+/// A model is given so long to answer a server's question.
+const SAMPLING_LIMIT: Duration = Duration::from_secs(30);
+/// A client looks its roots up.
+const ROOTS_LIMIT: Duration = Duration::from_secs(30);
+/// So many messages of one server are judged at once; further ones are dropped and counted.
+const MOST_NOTIFICATIONS: usize = 64;
+
+/// The gateway as one connection of a server sees it.
+#[derive(Debug)]
+pub(crate) struct ServerPeer {
+    gateway: Weak<Gateway>,
+    server: Arc<Server>,
+    /// Which connection it is.
+    pub(crate) number: u64,
+    notifications: Arc<tokio::sync::Semaphore>,
+}
+
+impl ServerPeer {
+    pub(crate) fn new(gateway: Weak<Gateway>, server: Arc<Server>, number: u64) -> Self {
+        let notifications = Arc::new(tokio::sync::Semaphore::new(MOST_NOTIFICATIONS));
+        Self { gateway, server, number, notifications }
+    }
+
+    /// Answers a request of the server.
+    pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
+        let kind = ServerMethod::parse(method);
+        let Some(capability) = kind.capability() else {
+            return match kind {
+                ServerMethod::Ping => Ok(Object::new().into()),
+                _ => Err(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered")),
+            };
+        };
+        let not_offered = || ErrorObject::new(code::METHOD_NOT_FOUND, "the client does not offer this");
+        let gateway = self.gateway.upgrade().ok_or_else(not_offered)?;
+        let session = gateway.session_of(&self.server).ok_or_else(not_offered)?;
+        if !session.declares(capability) || !ask::is_enabled(&self.server.options, kind) {
+            return Err(not_offered());
+        }
+        let kind_of_request = request_kind(kind, &params).ok_or_else(not_offered)?;
+        let outcome = self.ask(&gateway, &session, method, kind_of_request, params).await;
+        if kind == ServerMethod::CreateMessage {
+            ask::count_rounds(&self.server.tool_rounds, outcome.as_ref().ok());
+        }
+        outcome
+    }
+
+    async fn ask(
+        &self,
+        gateway: &Gateway,
+        session: &ClientSession,
+        method: &str,
+        kind: RequestKind,
+        document: Value,
+    ) -> Result<Value, ErrorObject> {
+        let is_elicitation = matches!(kind, RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_));
+        let limit = match kind {
+            RequestKind::Sampling(_) => SAMPLING_LIMIT,
+            RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => ELICITATION_LIMIT,
+            RequestKind::Roots => ROOTS_LIMIT,
+        };
+        let context = gateway.context(session, &self.server);
+        let request = ServerRequest { server: self.server.name().clone(), kind, document };
+        let (cleared, limits) = match gateway.gates().request(&context, request).await {
+            Ok(cleared) => cleared,
+            Err(refusal) => {
+                tracing::info!(
+                    server = %self.server.name(), method, code = refusal.code.as_str(), detail = refusal.detail,
+                    "a request of a server was refused"
+                );
+                return if is_elicitation {
+                    Ok(ask::declined())
+                } else {
+                    let text = format!("refused by the gateway (code: {})", refusal.code.as_str());
+                    Err(ErrorObject::new(own_code::REFUSED, text))
+                };
+            }
+        };
+        let params = ask::envelope(cleared.get(), &limits);
+        let limit = ask::limit(&limits, &self.server.options, cleared.get(), limit);
+        match session.link.request(method, &params, limit).await {
+            Ok(result) if is_elicitation => ask::check_elicitation(&params, result),
+            Ok(result) => Ok(result),
+            Err(AskError::Refused(error)) => Err(error),
+            Err(error @ (AskError::TimedOut | AskError::Gone | AskError::Busy)) => {
+                Err(ErrorObject::new(own_code::TIMED_OUT, error.to_string()))
+            }
+        }
+    }
+
+    /// Takes a notification of the server. Never waits.
+    pub(crate) fn notification(&self, method: &str, params: Value) {
+        match ServerNotification::parse(method) {
+            ServerNotification::ToolsListChanged => self.server.wishes.add(|wanted| wanted.tools = true),
+            ServerNotification::PromptsListChanged => self.server.wishes.add(|wanted| wanted.prompts = true),
+            ServerNotification::ResourcesListChanged => self.server.wishes.add(|wanted| wanted.resources = true),
+            ServerNotification::ResourceUpdated => self.pass_on(method, params, |session, params| {
+                params.get("uri").and_then(Value::as_str).is_some_and(|uri| session.is_subscribed(uri))
+            }),
+            ServerNotification::Message => self.pass_on(method, params, |session, params| {
+                let level = params.get("level").and_then(Value::as_str).and_then(LogLevel::parse);
+                session.wants(level.unwrap_or(LogLevel::Info))
+            }),
+            // Progress that belongs to a running call reaches it by the link; any other belongs to nothing.
+            ServerNotification::Progress | ServerNotification::Cancelled | ServerNotification::Unknown => {}
+        }
+    }
+
+    /// Passes a notification through the result gate to the sessions that want it.
+    fn pass_on(&self, method: &str, params: Value, wanted: fn(&ClientSession, &Value) -> bool) {
+        let Some(gateway) = self.gateway.upgrade() else {
+            return;
+        };
+        let sessions: Vec<_> = gateway.sessions().into_iter().filter(|session| wanted(session, &params)).collect();
+        if sessions.is_empty() {
+            return;
+        }
+        let Ok(permit) = Arc::clone(&self.notifications).try_acquire_owned() else {
+            tracing::debug!(server = %self.server.name(), "a notification was dropped: too many wait to be judged");
+            return;
+        };
+        let (method, server) = (method.to_owned(), Arc::clone(&self.server));
+        tokio::spawn(async move {
+            for session in sessions {
+                let context = gateway.context(&session, &server);
+                let message = ServerMessage {
+                    server: server.name().clone(),
+                    kind: ResultKind::Log,
+                    name: String::new(),
+                    document: params.clone(),
+                };
+                match gateway.gates().result(&context, message).await {
+                    Ok(cleared) => session.link.notify(&method, Some(&cleared.get().document)),
+                    Err(refusal) => tracing::info!(
+                        server = %server.name(), code = refusal.code.as_str(), "a notification of a server was refused"
+                    ),
+                }
+            }
+            drop(permit);
+        });
+    }
+
+    /// Takes a line of standard error.
+    pub(crate) fn stderr(&self, line: &str) {
+        if let Some(gateway) = self.gateway.upgrade() {
+            gateway.note_stderr(&self.server, line);
+        }
+    }
+
+    /// Notes that the connection ended.
+    pub(crate) fn closed(&self, detail: String) {
+        let number = self.number;
+        self.server.wishes.add(|wanted| wanted.closed = Some((number, detail)));
+    }
+}

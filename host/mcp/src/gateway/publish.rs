@@ -1,0 +1,133 @@
+//! From what servers list to what is published.
+
+use std::sync::{Arc, PoisonError};
+
+use portcullis_gates::Listed;
+use portcullis_model::ItemKind;
+use portcullis_registry::{Advertised, Catalogue, Filter, Offer, Reason, Unpublished};
+
+use super::items::RawListing;
+use super::link::Boxed;
+use super::server::Server;
+use super::snapshot::Snapshot;
+use super::{Gateway, Greeting};
+use crate::approver::shown;
+use crate::status::{Counts, WithheldItem};
+
+/// Operators read so many reasons of one server; all are counted.
+const MOST_REASONS: usize = 1_000;
+/// A reason is a sentence.
+const LONGEST_REASON: usize = 500;
+
+impl Gateway {
+    /// Sorts, filters and scans what a server lists. An item that does not pass costs no other.
+    pub(crate) fn scan<'a>(
+        &'a self,
+        server: &'a Server,
+        greeting: &'a Greeting,
+        raw: &'a RawListing,
+    ) -> Boxed<'a, Offer> {
+        // In a box: without one the compiler cannot tell that the keeper's future may move between threads.
+        Box::pin(self.scan_all(server, greeting, raw))
+    }
+
+    async fn scan_all(&self, server: &Server, greeting: &Greeting, raw: &RawListing) -> Offer {
+        let options = &server.options.filter;
+        let advertised = Advertised {
+            resources: options.resources && greeting.declares("resources"),
+            prompts: options.prompts && greeting.declares("prompts"),
+        };
+        let mut offer = Offer::new(server.name().clone(), advertised);
+        let sorted = raw.sort(server.name());
+        for malformed in &sorted.malformed {
+            offer.leave_out(malformed.kind, &malformed.name, Reason::Malformed(malformed.reason));
+        }
+        let filter = Filter::new(options);
+        let names: Vec<&str> =
+            sorted.items.iter().filter(|item| item.kind == ItemKind::Tool).map(|item| item.name.as_str()).collect();
+        for unmatched in filter.unmatched(&names) {
+            tracing::warn!(server = %server.name(), "{}", shown(&unmatched.to_string(), LONGEST_REASON));
+        }
+        let mut wanted = Vec::with_capacity(sorted.items.len());
+        for item in sorted.items {
+            if item.kind == ItemKind::Tool && !filter.keeps(&item.name) {
+                offer.leave_out(item.kind, &item.name, Reason::Filtered);
+            } else {
+                wanted.push(Listed { item, pinned: None });
+            }
+        }
+        let catalogue = self.snapshot().catalogue.entries();
+        let context = self.own_context(server);
+        for outcome in self.gates().listing(&context, wanted, catalogue).await {
+            offer.push(outcome);
+        }
+        offer
+    }
+
+    /// Publishes what a server offers now, or withdraws everything of it. Clients hear of what changed.
+    pub(crate) fn publish(&self, server: &Server, offer: Option<Offer>) {
+        // Held until the new snapshot is in place: two servers that publish at once must not lose each other.
+        let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = offers.get_mut(server.index) {
+            *place = offer.map(Arc::new);
+        }
+        let present: Vec<Arc<Offer>> = offers.iter().flatten().cloned().collect();
+        let catalogue = Catalogue::build(&self.naming, &present);
+        let former = self.snapshot();
+        let changes = catalogue.changes_since(&former.catalogue);
+        let snapshot = Arc::new(Snapshot::new(catalogue));
+        self.published.store(Arc::clone(&snapshot));
+        // A collision may have come to be or gone for any server.
+        for server in &self.servers {
+            note(server, &snapshot.catalogue, present.iter().any(|offer| offer.server() == server.name()));
+        }
+        self.versions.send_if_modified(|versions| {
+            versions.add(changes);
+            changes.any()
+        });
+    }
+}
+
+/// Notes in the status of a server what of it is published.
+fn note(server: &Server, catalogue: &Catalogue, offers: bool) {
+    let mine = |unpublished: &&Unpublished| unpublished.server == *server.name();
+    let unpublished: Vec<&Unpublished> = catalogue.unpublished().iter().filter(mine).collect();
+    let published: Vec<ItemKind> =
+        catalogue.published().filter(|item| item.server() == server.name()).map(|item| item.kind()).collect();
+    let of_tools = |kind: ItemKind| kind == ItemKind::Tool;
+    let filtered = unpublished.iter().filter(|unpublished| unpublished.reason == Reason::Filtered).count();
+    let tools_exposed = published.iter().filter(|kind| of_tools(**kind)).count();
+    let tools_unpublished = unpublished.iter().filter(|unpublished| of_tools(unpublished.kind)).count();
+    let counts = Counts {
+        tools_listed: tools_exposed + tools_unpublished,
+        tools_exposed,
+        tools_filtered: filtered,
+        listed: published.len() + unpublished.len(),
+        exposed: published.len(),
+        withheld: unpublished.len() - filtered,
+    };
+    let withheld = unpublished
+        .iter()
+        .filter(|unpublished| unpublished.reason != Reason::Filtered)
+        .take(MOST_REASONS)
+        .map(|unpublished| withheld(unpublished))
+        .collect();
+    server.set_status(|status| {
+        status.counts = if offers { counts } else { Counts::default() };
+        status.withheld = withheld;
+    });
+}
+
+fn withheld(unpublished: &Unpublished) -> WithheldItem {
+    let policy = match &unpublished.reason {
+        Reason::Withheld(_, refusal) => refusal.policy.clone(),
+        _ => None,
+    };
+    WithheldItem {
+        kind: unpublished.kind,
+        name: shown(&unpublished.name, LONGEST_REASON),
+        code: unpublished.reason.code().to_owned(),
+        policy,
+        detail: shown(&unpublished.reason.to_string(), LONGEST_REASON),
+    }
+}

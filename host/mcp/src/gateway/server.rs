@@ -1,0 +1,155 @@
+//! One server as the gateway knows it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwapOption;
+use portcullis_config::ServerOptions;
+use portcullis_model::{Launch, ServerEntry, ServerName, SessionId};
+use tokio::sync::Notify;
+
+use super::Link;
+use super::wishes::Wishes;
+use crate::status::{Phase, ServerStatus};
+
+/// A connection with the number that tells it from earlier ones.
+pub(crate) struct Connected {
+    pub(crate) link: Arc<dyn Link>,
+    pub(crate) number: u64,
+}
+
+/// One server as the gateway knows it.
+pub(crate) struct Server {
+    /// Its place among the servers of the config.
+    pub(crate) index: usize,
+    /// What is started or connected.
+    pub(crate) entry: Arc<ServerEntry>,
+    /// How it is treated.
+    pub(crate) options: ServerOptions,
+    /// What is wanted of its keeper.
+    pub(crate) wishes: Wishes,
+    /// Sampling requests with tools in a row.
+    pub(crate) tool_rounds: AtomicU32,
+    /// Answers that came since the last connection: real traffic proves a server.
+    pub(crate) answers: AtomicU64,
+    connected: ArcSwapOption<Connected>,
+    status: Mutex<ServerStatus>,
+    /// Calls that are running, by session: who a request of the server belongs to.
+    callers: Mutex<HashMap<SessionId, usize>>,
+    drained: Notify,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Server").field("name", &self.entry.name).finish_non_exhaustive()
+    }
+}
+
+impl Server {
+    pub(crate) fn new(index: usize, entry: Arc<ServerEntry>, options: ServerOptions) -> Self {
+        let transport = match &entry.launch {
+            Launch::Stdio { .. } => "stdio",
+            Launch::Http { legacy_sse: true, .. } => "sse",
+            Launch::Http { .. } => "http",
+        };
+        let status = ServerStatus::configured(entry.name.clone(), transport);
+        Self {
+            index,
+            entry,
+            options,
+            wishes: Wishes::default(),
+            tool_rounds: AtomicU32::new(0),
+            answers: AtomicU64::new(0),
+            connected: ArcSwapOption::empty(),
+            status: Mutex::new(status),
+            callers: Mutex::default(),
+            drained: Notify::new(),
+        }
+    }
+
+    /// Returns its name in the config.
+    pub(crate) fn name(&self) -> &ServerName {
+        &self.entry.name
+    }
+
+    /// Returns the connection, while there is one.
+    pub(crate) fn connected(&self) -> Option<Arc<Connected>> {
+        self.connected.load_full()
+    }
+
+    /// Sets or ends the connection. Returns the former one.
+    pub(crate) fn set_connected(&self, connected: Option<Arc<Connected>>) -> Option<Arc<Connected>> {
+        self.answers.store(0, Ordering::Relaxed);
+        self.connected.swap(connected)
+    }
+
+    /// Returns what became of it.
+    pub(crate) fn status(&self) -> ServerStatus {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Returns true once the first try to reach it has ended.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner).phase.is_settled()
+    }
+
+    /// Changes what is told of it.
+    pub(crate) fn set_status(&self, change: impl FnOnce(&mut ServerStatus)) {
+        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// Sets where it is in its life, and why.
+    pub(crate) fn set_phase(&self, phase: Phase, reason: Option<(&str, String)>) {
+        self.set_status(|status| {
+            status.phase = phase;
+            let (code, text) = reason.map_or((None, None), |(code, text)| (Some(code.to_owned()), Some(text)));
+            status.reason_code = code;
+            status.reason = text;
+        });
+    }
+
+    /// Counts a running call of a session until the returned guard is dropped.
+    pub(crate) fn note_call(self: &Arc<Self>, session: &SessionId) -> CallGuard {
+        *self.callers.lock().unwrap_or_else(PoisonError::into_inner).entry(session.clone()).or_default() += 1;
+        CallGuard { server: Arc::clone(self), session: session.clone() }
+    }
+
+    /// Waits until no call is running.
+    pub(crate) async fn drained(&self) {
+        loop {
+            let drained = self.drained.notified();
+            if self.callers.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+                return;
+            }
+            drained.await;
+        }
+    }
+
+    /// Returns the only session that has calls running here, if it is the only one.
+    pub(crate) fn sole_caller(&self) -> Option<SessionId> {
+        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sessions = callers.keys();
+        let first = sessions.next()?;
+        sessions.next().is_none().then(|| first.clone())
+    }
+}
+
+/// A running call.
+pub(crate) struct CallGuard {
+    server: Arc<Server>,
+    session: SessionId,
+}
+
+impl Drop for CallGuard {
+    fn drop(&mut self) {
+        let mut callers = self.server.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = callers.get_mut(&self.session) {
+            *count -= 1;
+            if *count == 0 {
+                callers.remove(&self.session);
+                self.server.drained.notify_waiters();
+            }
+        }
+    }
+}

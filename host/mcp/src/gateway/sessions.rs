@@ -1,0 +1,151 @@
+//! The clients of the gateway.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError, Weak};
+use std::time::Duration;
+
+use portcullis_config::ServerOptions;
+use portcullis_gates::{Approver, Context, TooManySessions};
+use portcullis_model::json::Value;
+use portcullis_model::{Era, Principal, SessionId, object};
+use rmcp::model::{
+    ConstString as _, ElicitationCreateRequestMethod, RootsListChangedNotificationMethod, SetLevelRequestMethod,
+};
+
+use super::server::Server;
+use super::{Gateway, Link, passed_on};
+use crate::approver::{ClientApprover, Elicit, may_be_asked};
+use crate::downstream::{ClientLink, ClientSession, Introduction, LogLevel};
+
+/// An approver's answer is awaited a little longer than the gates wait, so that theirs is the limit that counts.
+const APPROVAL_LIMIT: Duration = Duration::from_secs(310);
+
+impl Gateway {
+    /// Opens the session of a client that introduced itself.
+    pub(crate) fn open_session(
+        self: &Arc<Self>,
+        introduction: &Introduction,
+        link: &Arc<ClientLink>,
+    ) -> Result<Arc<ClientSession>, TooManySessions> {
+        let fixed = "a fixed word and hexadecimal digits";
+        let random = format!("{:016x}", getrandom::u64().unwrap_or_default());
+        let id = SessionId::parse(&format!("stdio-{}-{random}", std::process::id())).expect(fixed);
+        let principal = Principal::parse("local").expect(fixed);
+        let gates = self.gates.sessions().open(&id, &principal, &introduction.client, Era::Initialize)?;
+        let permitted = may_be_asked(&self.approvals, &introduction.client.name, &introduction.capabilities);
+        let asked = Asked { gateway: Arc::downgrade(self), link: Arc::clone(link) };
+        let approver: Arc<dyn Approver> = Arc::new(ClientApprover::new(Arc::new(asked), permitted));
+        let capabilities = introduction.capabilities.clone();
+        let session = Arc::new(ClientSession::new(gates, approver, Arc::clone(link), capabilities));
+        self.locked_sessions().push(Arc::clone(&session));
+        Ok(session)
+    }
+
+    /// Ends a session: what was remembered of it is gone.
+    pub(crate) fn close_session(&self, session: &Arc<ClientSession>) {
+        self.locked_sessions().retain(|other| !Arc::ptr_eq(other, session));
+        self.gates.sessions().close(&session.gates.id);
+    }
+
+    fn locked_sessions(&self) -> std::sync::MutexGuard<'_, Vec<Arc<ClientSession>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns all sessions.
+    pub(crate) fn sessions(&self) -> Vec<Arc<ClientSession>> {
+        self.locked_sessions().clone()
+    }
+
+    /// Returns the session that a server's own request belongs to: the only one there is, else the only one that is
+    /// calling the server. Nothing where that would be a guess: the question would reach the wrong person.
+    pub(crate) fn session_of(&self, server: &Server) -> Option<Arc<ClientSession>> {
+        let sessions = self.locked_sessions();
+        if let [only] = sessions.as_slice() {
+            return Some(Arc::clone(only));
+        }
+        let caller = server.sole_caller()?;
+        sessions.iter().find(|session| session.gates.id == caller).cloned()
+    }
+
+    /// Returns the context of a passage that a client asked for.
+    pub(crate) fn context(&self, session: &ClientSession, server: &Server) -> Context {
+        Context {
+            session: Arc::clone(&session.gates),
+            set: self.gates.set(),
+            approver: Arc::clone(&session.approver),
+            server_trust: server.options.trust,
+            tool_rounds: server.tool_rounds.load(std::sync::atomic::Ordering::Relaxed),
+            definitions: Some(Arc::clone(&self.definitions)),
+        }
+    }
+
+    /// Returns what a server is told that the client can do.
+    pub(crate) fn declared(&self, options: &ServerOptions) -> Value {
+        let enabled = |block: &Value| block.get("enabled").and_then(Value::as_bool).unwrap_or(true);
+        let none = Value::Null;
+        passed_on(self.capabilities.get().unwrap_or(&none), |name| match name {
+            "sampling" => enabled(&options.sampling),
+            "elicitation" => enabled(&options.elicitation),
+            _ => true,
+        })
+    }
+
+    /// Has all servers log from that level on.
+    pub(crate) fn set_level(self: &Arc<Self>, level: LogLevel) {
+        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
+        for server in &self.servers {
+            if let Some(connected) = server.connected() {
+                let gateway = Arc::clone(self);
+                tokio::spawn(async move { gateway.greet(&*connected.link).await });
+            }
+        }
+    }
+
+    /// Tells a server what a new connection should know: the log level that a client wishes.
+    pub(crate) async fn greet(&self, link: &dyn Link) {
+        let level = *self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(level) = level.filter(|_| link.greeting().declares("logging")) {
+            let params = object! { "level" => level.as_str() };
+            if let Err(error) = link.ask(SetLevelRequestMethod::VALUE, params.into()).await {
+                tracing::debug!(%error, "a server did not take the log level");
+            }
+        }
+    }
+
+    /// Tells all servers that the roots of the client changed.
+    pub(crate) fn roots_changed(self: &Arc<Self>) {
+        for connected in self.servers.iter().filter_map(|server| server.connected()) {
+            tokio::spawn(async move { connected.link.tell(RootsListChangedNotificationMethod::VALUE).await });
+        }
+    }
+
+    /// Takes a line that a server wrote to its standard error.
+    pub(crate) fn note_stderr(&self, server: &Server, line: &str) {
+        tracing::debug!(server = %server.name(), line = crate::approver::shown(line, 500), "standard error");
+    }
+}
+
+/// A client as the approver sees it.
+struct Asked {
+    gateway: Weak<Gateway>,
+    link: Arc<ClientLink>,
+}
+
+impl Elicit for Asked {
+    fn elicit(&self, params: Value) -> Pin<Box<dyn Future<Output = Option<Value>> + Send + '_>> {
+        Box::pin(
+            async move { self.link.request(ElicitationCreateRequestMethod::VALUE, &params, APPROVAL_LIMIT).await.ok() },
+        )
+    }
+
+    fn decoys(&self) -> Vec<String> {
+        /// More would not make a better choice.
+        const MOST: usize = 64;
+        let Some(gateway) = self.gateway.upgrade() else {
+            return Vec::new();
+        };
+        let snapshot = gateway.snapshot();
+        snapshot.catalogue.tools().iter().take(MOST).map(|tool| tool.name().to_owned()).collect()
+    }
+}

@@ -1,0 +1,90 @@
+//! What is published, ready to be sent.
+
+use std::sync::{Arc, OnceLock};
+
+use portcullis_model::json::{Object, Value};
+use portcullis_registry::{Catalogue, Published, UtilityTool};
+
+use crate::downstream::ListGroup;
+use crate::method::ClientMethod;
+
+/// What is published: an immutable catalogue, and the results of lists, made once for all who ask.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    pub(crate) catalogue: Catalogue,
+    tools: OnceLock<Arc<Value>>,
+    prompts: OnceLock<Arc<Value>>,
+    resources: OnceLock<Arc<Value>>,
+    templates: OnceLock<Arc<Value>>,
+}
+
+impl Snapshot {
+    pub(crate) fn new(catalogue: Catalogue) -> Self {
+        Self { catalogue, ..Self::default() }
+    }
+
+    /// Returns the result of a list, whole: downstream there are no pages. Nothing for a method that lists nothing.
+    pub(crate) fn list(&self, method: ClientMethod) -> Option<Arc<Value>> {
+        let documents = |items: &[Published]| items.iter().map(Published::document).collect::<Vec<_>>();
+        let catalogue = &self.catalogue;
+        let (place, key, items): (_, _, &dyn Fn() -> Vec<Value>) = match method {
+            ClientMethod::ListTools => (&self.tools, "tools", &|| {
+                let utilities = catalogue.utilities().iter().map(UtilityTool::document);
+                documents(catalogue.tools()).into_iter().chain(utilities).collect()
+            }),
+            ClientMethod::ListPrompts => (&self.prompts, "prompts", &|| documents(catalogue.prompts())),
+            ClientMethod::ListResources => (&self.resources, "resources", &|| documents(catalogue.resources())),
+            ClientMethod::ListResourceTemplates => {
+                (&self.templates, "resourceTemplates", &|| documents(catalogue.templates()))
+            }
+            _ => return None,
+        };
+        let list = place.get_or_init(|| {
+            let mut result = Object::new();
+            result.insert(key, items());
+            Arc::new(result.into())
+        });
+        Some(Arc::clone(list))
+    }
+}
+
+/// Returns which group a list belongs to.
+pub(crate) fn group_of(method: ClientMethod) -> ListGroup {
+    match method {
+        ClientMethod::ListPrompts => ListGroup::Prompts,
+        ClientMethod::ListResources | ClientMethod::ListResourceTemplates => ListGroup::Resources,
+        _ => ListGroup::Tools,
+    }
+}
+
+/// How often each group of lists changed, counted from 1: a client that was given 0 never asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Versions {
+    tools: u64,
+    prompts: u64,
+    resources: u64,
+}
+
+impl Default for Versions {
+    fn default() -> Self {
+        Self { tools: 1, prompts: 1, resources: 1 }
+    }
+}
+
+impl Versions {
+    /// Returns how often a group changed.
+    pub(crate) fn of(self, group: ListGroup) -> u64 {
+        match group {
+            ListGroup::Tools => self.tools,
+            ListGroup::Prompts => self.prompts,
+            ListGroup::Resources => self.resources,
+        }
+    }
+
+    /// Counts changes.
+    pub(crate) fn add(&mut self, changes: portcullis_registry::Changes) {
+        self.tools += u64::from(changes.tools);
+        self.prompts += u64::from(changes.prompts);
+        self.resources += u64::from(changes.resources);
+    }
+}

@@ -1,0 +1,13 @@
+//! Which methods exist, and what becomes of each.
+//!
+//! Every request and notification of either side is one variant; what is not named here is refused (requests) or
+//! dropped (notifications). A new revision is a new variant, and the compiler then asks for its gate.
+
+mod client;
+mod server;
+
+pub use client::{ClientMethod, ClientNotification, Treatment};
+pub use server::{ServerMethod, ServerNotification};
+
+#[cfg(test)]
+mod tests;

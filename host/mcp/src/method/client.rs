@@ -1,0 +1,132 @@
+//! What a client may send to the gateway.
+
+use portcullis_model::CallKind;
+use rmcp::model::{
+    CallToolRequestMethod, CancelledNotificationMethod, CompleteRequestMethod, ConstString as _, DiscoverRequestMethod,
+    GetPromptRequestMethod, InitializeResultMethod, InitializedNotificationMethod, ListPromptsRequestMethod,
+    ListResourceTemplatesRequestMethod, ListResourcesRequestMethod, ListToolsRequestMethod, PingRequestMethod,
+    ProgressNotificationMethod, ReadResourceRequestMethod, RootsListChangedNotificationMethod, SetLevelRequestMethod,
+    SubscribeRequestMethod, SubscriptionsListenRequestMethod, UnsubscribeRequestMethod,
+};
+
+/// A request that a client may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClientMethod {
+    /// `initialize`.
+    Initialize,
+    /// `ping`.
+    Ping,
+    /// `tools/list`.
+    ListTools,
+    /// `tools/call`.
+    CallTool,
+    /// `prompts/list`.
+    ListPrompts,
+    /// `prompts/get`.
+    GetPrompt,
+    /// `resources/list`.
+    ListResources,
+    /// `resources/templates/list`.
+    ListResourceTemplates,
+    /// `resources/read`.
+    ReadResource,
+    /// `resources/subscribe`.
+    Subscribe,
+    /// `resources/unsubscribe`.
+    Unsubscribe,
+    /// `completion/complete`.
+    Complete,
+    /// `logging/setLevel`.
+    SetLevel,
+    /// `server/discover`, of the stateless era.
+    Discover,
+    /// `subscriptions/listen`, of the stateless era.
+    Listen,
+    /// `tasks/…`: tasks are offered to nobody, so that no result can go around its gate later.
+    Task,
+    /// Anything else.
+    Unknown,
+}
+
+/// What becomes of a request of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Treatment {
+    /// The gateway answers from what passed its gates before.
+    Answer,
+    /// It goes through the call gate to a server, and what comes back through the result gate.
+    Call(CallKind),
+    /// It is refused as a method that is not offered.
+    Refuse,
+}
+
+impl ClientMethod {
+    /// Returns the method of that name.
+    pub fn parse(name: &str) -> Self {
+        match name {
+            InitializeResultMethod::VALUE => Self::Initialize,
+            PingRequestMethod::VALUE => Self::Ping,
+            ListToolsRequestMethod::VALUE => Self::ListTools,
+            CallToolRequestMethod::VALUE => Self::CallTool,
+            ListPromptsRequestMethod::VALUE => Self::ListPrompts,
+            GetPromptRequestMethod::VALUE => Self::GetPrompt,
+            ListResourcesRequestMethod::VALUE => Self::ListResources,
+            ListResourceTemplatesRequestMethod::VALUE => Self::ListResourceTemplates,
+            ReadResourceRequestMethod::VALUE => Self::ReadResource,
+            SubscribeRequestMethod::VALUE => Self::Subscribe,
+            UnsubscribeRequestMethod::VALUE => Self::Unsubscribe,
+            CompleteRequestMethod::VALUE => Self::Complete,
+            SetLevelRequestMethod::VALUE => Self::SetLevel,
+            DiscoverRequestMethod::VALUE => Self::Discover,
+            SubscriptionsListenRequestMethod::VALUE => Self::Listen,
+            other if other.starts_with("tasks/") => Self::Task,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Returns what becomes of it.
+    pub fn treatment(self) -> Treatment {
+        match self {
+            Self::Initialize
+            | Self::Ping
+            | Self::ListTools
+            | Self::ListPrompts
+            | Self::ListResources
+            | Self::ListResourceTemplates
+            | Self::SetLevel => Treatment::Answer,
+            Self::CallTool => Treatment::Call(CallKind::Tool),
+            Self::GetPrompt => Treatment::Call(CallKind::Prompt),
+            // To be told of changes of a resource is to read it: the same question decides both.
+            Self::ReadResource | Self::Subscribe | Self::Unsubscribe => Treatment::Call(CallKind::Resource),
+            Self::Complete => Treatment::Call(CallKind::Completion),
+            Self::Discover | Self::Listen | Self::Task | Self::Unknown => Treatment::Refuse,
+        }
+    }
+}
+
+/// A notification that a client may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ClientNotification {
+    /// `notifications/initialized`.
+    Initialized,
+    /// `notifications/cancelled`: the request that it names is withdrawn.
+    Cancelled,
+    /// `notifications/progress` of a request that a server sent.
+    Progress,
+    /// `notifications/roots/list_changed`.
+    RootsListChanged,
+    /// Anything else; dropped.
+    Unknown,
+}
+
+impl ClientNotification {
+    /// Returns the notification of that name.
+    pub fn parse(name: &str) -> Self {
+        match name {
+            InitializedNotificationMethod::VALUE => Self::Initialized,
+            CancelledNotificationMethod::VALUE => Self::Cancelled,
+            ProgressNotificationMethod::VALUE => Self::Progress,
+            RootsListChangedNotificationMethod::VALUE => Self::RootsListChanged,
+            _ => Self::Unknown,
+        }
+    }
+}

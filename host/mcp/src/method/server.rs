@@ -1,0 +1,83 @@
+//! What a server may send to the gateway.
+
+use rmcp::model::{
+    CancelledNotificationMethod, ConstString as _, CreateMessageRequestMethod, ElicitationCreateRequestMethod,
+    ListRootsRequestMethod, LoggingMessageNotificationMethod, PingRequestMethod, ProgressNotificationMethod,
+    PromptListChangedNotificationMethod, ResourceListChangedNotificationMethod, ResourceUpdatedNotificationMethod,
+    ToolListChangedNotificationMethod,
+};
+
+/// A request that a server may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ServerMethod {
+    /// `ping`: answered by the gateway.
+    Ping,
+    /// `sampling/createMessage`: through the request gate to the client.
+    CreateMessage,
+    /// `elicitation/create`: through the request gate to the client.
+    Elicit,
+    /// `roots/list`: through the request gate to the client.
+    ListRoots,
+    /// Anything else; refused as a method that is not offered.
+    Unknown,
+}
+
+impl ServerMethod {
+    /// Returns the method of that name.
+    pub fn parse(name: &str) -> Self {
+        match name {
+            PingRequestMethod::VALUE => Self::Ping,
+            CreateMessageRequestMethod::VALUE => Self::CreateMessage,
+            ElicitationCreateRequestMethod::VALUE => Self::Elicit,
+            ListRootsRequestMethod::VALUE => Self::ListRoots,
+            _ => Self::Unknown,
+        }
+    }
+
+    /// Returns the member of the client's capabilities without which the request is not passed on.
+    pub fn capability(self) -> Option<&'static str> {
+        match self {
+            Self::CreateMessage => Some("sampling"),
+            Self::Elicit => Some("elicitation"),
+            Self::ListRoots => Some("roots"),
+            Self::Ping | Self::Unknown => None,
+        }
+    }
+}
+
+/// A notification that a server may send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ServerNotification {
+    /// `notifications/tools/list_changed`: its tools are listed and scanned again.
+    ToolsListChanged,
+    /// `notifications/prompts/list_changed`: its prompts are listed and scanned again.
+    PromptsListChanged,
+    /// `notifications/resources/list_changed`: its resources and templates are listed and scanned again.
+    ResourcesListChanged,
+    /// `notifications/resources/updated`: through the result gate to whoever subscribed.
+    ResourceUpdated,
+    /// `notifications/message`: through the result gate to the client.
+    Message,
+    /// `notifications/progress`: through the result gate to the request that it belongs to.
+    Progress,
+    /// `notifications/cancelled`: a request of the server is withdrawn.
+    Cancelled,
+    /// Anything else; dropped.
+    Unknown,
+}
+
+impl ServerNotification {
+    /// Returns the notification of that name.
+    pub fn parse(name: &str) -> Self {
+        match name {
+            ToolListChangedNotificationMethod::VALUE => Self::ToolsListChanged,
+            PromptListChangedNotificationMethod::VALUE => Self::PromptsListChanged,
+            ResourceListChangedNotificationMethod::VALUE => Self::ResourcesListChanged,
+            ResourceUpdatedNotificationMethod::VALUE => Self::ResourceUpdated,
+            LoggingMessageNotificationMethod::VALUE => Self::Message,
+            ProgressNotificationMethod::VALUE => Self::Progress,
+            CancelledNotificationMethod::VALUE => Self::Cancelled,
+            _ => Self::Unknown,
+        }
+    }
+}
