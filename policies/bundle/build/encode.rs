@@ -10,11 +10,13 @@ const ALLOWED: &str = "portcullis:policy/log@";
 
 /// Encodes a component, and refuses one that exports no gate or could do more than log.
 pub(crate) fn component(name: &str, module: &[u8]) -> Result<Vec<u8>, Failure> {
-    let fail = |error: &dyn std::fmt::Display| Failure::new(format!("{name} does not encode as a component: {error:#}"));
+    let fail =
+        |error: &dyn std::fmt::Display| Failure::new(format!("{name} does not encode as a component: {error:#}"));
     let mut encoder = ComponentEncoder::default();
     encoder.validate(true).module(module).map_err(|error| fail(&error))?;
     let component = encoder.encode().map_err(|error| fail(&error))?;
-    let DecodedWasm::Component(resolve, world) = wit_component::decode(&component).map_err(|error| fail(&error))? else {
+    let DecodedWasm::Component(resolve, world) = wit_component::decode(&component).map_err(|error| fail(&error))?
+    else {
         return Err(fail(&"it decodes as a package"));
     };
     let world = resolve.worlds.get(world).ok_or_else(|| fail(&"it has no world"))?;

@@ -11,7 +11,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The policies of the bundle, by the name of their folder. Each exports at least one gate.
-const POLICIES: &[&str] = &["environment"];
+const POLICIES: &[&str] = &["environment", "trust"];
 
 fn main() -> Result<(), Failure> {
     let bundle = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
@@ -29,10 +29,11 @@ fn main() -> Result<(), Failure> {
 
 /// Names what the policies are made of. Cargo looks into folders for itself.
 fn watch(workspace: &Path) {
-    let shared = ["Cargo.toml", "Cargo.lock", "wit/v0.1", "sdk/rust/src", "sdk/rust/Cargo.toml", "policies/bundle/build"];
-    let own = POLICIES.iter().flat_map(|name| {
-        ["src", "packs", "settings.yaml", "Cargo.toml"].map(|part| format!("policies/{name}/{part}"))
-    });
+    let shared =
+        ["Cargo.toml", "Cargo.lock", "wit/v0.1", "sdk/rust/src", "sdk/rust/Cargo.toml", "policies/bundle/build"];
+    let own = POLICIES
+        .iter()
+        .flat_map(|name| ["src", "packs", "settings.yaml", "Cargo.toml"].map(|part| format!("policies/{name}/{part}")));
     for path in shared.map(str::to_owned).into_iter().chain(own) {
         let path = workspace.join(path);
         // A path that is missing counts as changed, so it is named only where it exists. One that appears later comes with a

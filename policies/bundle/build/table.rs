@@ -57,16 +57,23 @@ fn failure(path: &Path, error: &std::io::Error) -> Failure {
 pub(crate) fn write(output: &Path, entries: &[Entry]) -> Result<(), Failure> {
     let mut text = String::from("&[\n");
     for Entry { name, wasm, digest, settings, packs } in entries {
+        let wasm = literal(wasm)?;
         let _infallible = writeln!(
             text,
-            "    Bundled {{ name: {name:?}, wasm: include_bytes!({wasm:?}), digest: {digest:?}, settings_yaml: {settings:?}, packs: &["
+            "    Bundled {{ name: {name:?}, wasm: include_bytes!({wasm}), digest: {digest:?}, settings_yaml: {settings:?}, packs: &["
         );
         for (pack, path) in packs {
-            let _infallible = writeln!(text, "        ({pack:?}, include_str!({path:?})),");
+            let _infallible = writeln!(text, "        ({pack:?}, include_str!({})),", literal(path)?);
         }
         text.push_str("    ] },\n");
     }
     text.push_str("]\n");
     let path = output.join("bundled.rs");
     fs::write(&path, text).map_err(|error| failure(&path, &error))
+}
+
+/// A path as a string literal of Rust.
+fn literal(path: &Path) -> Result<String, Failure> {
+    let text = path.to_str().ok_or_else(|| Failure::new(format!("{} is not UTF-8", path.display())))?;
+    Ok(format!("{text:?}"))
 }

@@ -1,0 +1,62 @@
+//! Globs over names: `*` stands for any characters, `?` for one, everything else for itself.
+
+/// Returns true if the pattern covers the whole name. Takes at most the product of both lengths in steps, whatever the pattern.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    let mut pattern = pattern.chars();
+    let mut name = name.chars();
+    // Where to go on after a `*` that took too little.
+    let mut retry: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
+    loop {
+        let before = pattern.clone();
+        match (pattern.next(), name.clone().next()) {
+            (None, None) => return true,
+            (Some('*'), _) => retry = Some((before, name.clone())),
+            (Some(wanted), Some(found)) if wanted == '?' || wanted == found => {
+                name.next();
+            }
+            (Some(_) | None, _) => {
+                let Some((star, mut taken)) = retry.take() else { return false };
+                if taken.next().is_none() {
+                    return false;
+                }
+                pattern = star.clone();
+                pattern.next();
+                name = taken.clone();
+                retry = Some((star, taken));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_pattern_covers_the_whole_name() {
+        for (pattern, name) in [
+            ("get_issue", "get_issue"),
+            ("*", ""),
+            ("*", "anything"),
+            ("get_*", "get_"),
+            ("*_file", "read_file"),
+            ("a*b*c", "axxbyyc"),
+            ("a*b*c", "abbcbc"),
+            ("?b", "äb"),
+            ("file:///docs/*", "file:///docs/a/b"),
+        ] {
+            assert!(matches(pattern, name), "{pattern} {name}");
+        }
+        for (pattern, name) in
+            [("get", "get_issue"), ("get_*", "forget_it"), ("?", ""), ("", "a"), ("a*b", "a"), ("Get_*", "get_x")]
+        {
+            assert!(!matches(pattern, name), "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_of_stars_ends_soon_on_a_long_name() {
+        assert!(!matches(&"a*".repeat(200), &"a".repeat(4_000).replacen('a', "b", 1)));
+        assert!(!matches(&["*a".repeat(100).as_str(), "c"].concat(), &"a".repeat(4_000)));
+    }
+}
