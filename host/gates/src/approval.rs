@@ -83,7 +83,7 @@ impl Approver for NoApprover {
 }
 
 /// A question waits so long; design §5. A client that shows it to a person rarely waits longer itself.
-pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(300);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_mins(5);
 
 /// So many questions of one principal wait at once; further ones are refused, so that a flood cannot bury one.
 pub(crate) const MOST_WAITING: usize = 32;

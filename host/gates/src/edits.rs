@@ -8,12 +8,12 @@ mod removal;
 
 use std::collections::BTreeMap;
 
-use portcullis_model::json::Value;
+use portcullis_model::json::{Value, push_index, push_key};
 use portcullis_model::{Edit, Replacement, RuleId, Segment};
 
 use crate::segments::{Place, binary};
 use blank::Blank;
-pub(crate) use fence::{Fence, may_fence};
+pub(crate) use fence::{Fence, may_fence, put_up};
 pub(crate) use removal::{Removable, removable};
 
 /// So many markers stand for blanked spans of one subject at most. A marker is longer than the character that it may
@@ -62,7 +62,7 @@ pub(crate) fn apply<'a>(
             Edit::Remove { pointer, .. } => removals.push(pointer),
         }
     }
-    let mut applied = Applied::default();
+    let mut texts: BTreeMap<&str, String> = BTreeMap::new();
     let mut markers = 0;
     for (index, spans) in blanks {
         let segment = segments.get(index).ok_or(EditError::Lost)?;
@@ -72,16 +72,21 @@ pub(crate) fn apply<'a>(
             return Err(EditError::TooManyMarkers);
         }
         let text = blank::render(&segment.text, &merged);
-        if text == segment.text {
-            continue;
+        if text != segment.text {
+            let is_encoded = encoded.binary_search(&index).is_ok();
+            texts.insert(&segment.pointer, if is_encoded { binary::encode(&text) } else { text });
         }
-        let is_encoded = encoded.binary_search(&index).is_ok();
-        let place = document.pointer_mut(&segment.pointer).ok_or(EditError::Lost)?;
-        let Value::String(place) = place else {
+    }
+    let mut applied = Applied { changed: !texts.is_empty(), fences: Vec::new() };
+    if applied.changed {
+        each_string(document, &mut String::new(), &mut |pointer, place| {
+            if let Some(text) = texts.remove(pointer) {
+                *place = text;
+            }
+        });
+        if !texts.is_empty() {
             return Err(EditError::Lost);
-        };
-        *place = if is_encoded { binary::encode(&text) } else { text };
-        applied.changed = true;
+        }
     }
     for pointer in removals {
         applied.changed |= document.remove_pointer(pointer).is_some();
@@ -94,6 +99,30 @@ pub(crate) fn apply<'a>(
         })
         .collect();
     Ok(applied)
+}
+
+/// Visits every string value with its pointer. One walk for all edits: looking up each pointer from the root would cost
+/// the square of the size where an object has many members.
+fn each_string(value: &mut Value, pointer: &mut String, visit: &mut impl FnMut(&str, &mut String)) {
+    let base = pointer.len();
+    match value {
+        Value::String(text) => visit(pointer, text),
+        Value::Array(items) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                push_index(pointer, index);
+                each_string(item, pointer, visit);
+                pointer.truncate(base);
+            }
+        }
+        Value::Object(object) => {
+            for (key, member) in object.iter_mut() {
+                push_key(pointer, key);
+                each_string(member, pointer, visit);
+                pointer.truncate(base);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Returns true where the segment names its item: blanking it would publish the item under another name.

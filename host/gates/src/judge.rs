@@ -11,7 +11,7 @@ use portcullis_model::{Answer, ApproverClass, Digest, Edit, GateName, LabelFact,
 use crate::approval::{Answered, Asked};
 use crate::chain::{Heard, Objection, Stance, View, check, evaluate, facts, join_extensions, objection};
 use crate::display::{LONGEST_NAME, escaped};
-use crate::edits::{Fence, apply};
+use crate::edits::{Fence, apply, put_up};
 use crate::passage::{Passage, Refused};
 use crate::segments::{Place, Segmented, TooLarge};
 use crate::session::Pending;
@@ -60,6 +60,8 @@ pub(crate) struct Outcome {
     pub(crate) charges: Vec<Pending>,
     pub(crate) extensions: Object,
     pub(crate) fences: Vec<Fence>,
+    /// True where a fence stands.
+    pub(crate) fenced: bool,
     pub(crate) edited: bool,
     pub(crate) rounds: u32,
     pub(crate) digests: Arc<[Digest]>,
@@ -93,7 +95,7 @@ impl Outcome {
             generation,
             policies: Arc::clone(&self.digests),
             rounds: self.rounds,
-            edited: self.edited || !self.fences.is_empty(),
+            edited: self.edited || self.fenced,
         }
     }
 }
@@ -115,7 +117,7 @@ pub(crate) async fn pass<P: Payload>(
         Err(refused) => return Err(passage.refuse(refused).await),
     };
     if let Some((document, _)) = payload.editable() {
-        outcome.fences.retain(|fence| fence.put_up(document));
+        outcome.fenced = put_up(&outcome.fences, document) > 0;
     }
     let receipt = outcome.receipt(P::GATE, passage.generation);
     let decision = match (approved, receipt.edited) {
@@ -146,7 +148,8 @@ async fn settle<P: Payload>(passage: &mut Passage<'_>, payload: &mut P) -> Resul
     let mut answered: Vec<Answered> = Vec::new();
     let mut approved = false;
     let mut edited = false;
-    for _ in 0..=MOST_PROMPTS {
+    let mut labels: Vec<LabelFact> = Vec::new();
+    for prompts in 0..=MOST_PROMPTS {
         let mut outcome = converge(passage, &set, payload).await?;
         if outcome.edited {
             // An approver who answered saw something else.
@@ -165,8 +168,13 @@ async fn settle<P: Payload>(passage: &mut Passage<'_>, payload: &mut P) -> Resul
                 !remembered && !answered.iter().any(|answer| answer.covers(asked))
             })
             .collect();
+        labels.append(&mut outcome.labels);
         if open.is_empty() {
+            outcome.labels = labels;
             return Ok((outcome, approved));
+        }
+        if prompts == MOST_PROMPTS {
+            break;
         }
         ask(passage, payload, &open, bound_to).await?;
         approved = true;

@@ -1,7 +1,15 @@
 //! Variables that make a program load code.
 
-/// Prefixes of variables of the dynamic loaders of Linux and macOS.
-const PREFIXES: [&str; 3] = ["LD_", "DYLD_", "_RLD"];
+/// Prefixes of variables of the dynamic loaders of Linux and macOS, and of families like them.
+const PREFIXES: [&str; 5] = [
+    "LD_",
+    "DYLD_",
+    "_RLD",
+    // Shell functions handed down by bash: the value is code (CVE-2014-6271 and its follow-ups).
+    "BASH_FUNC_",
+    // Any setting of git by variables; several of them name programs to run.
+    "GIT_CONFIG",
+];
 
 /// Variables by which an interpreter, a shell or a tool runs code, or takes options that do, before the program that it
 /// was started for. None is needed by a server that did not ask for it in its own entry:
@@ -12,8 +20,8 @@ const PREFIXES: [&str; 3] = ["LD_", "DYLD_", "_RLD"];
 /// - Java, .NET: agents, start-up hooks, profilers;
 /// - git, ssh, pagers and editors: programs that these call;
 /// - glibc: converters and locale files, which it loads as code or trusts;
-/// - package runners that servers are started by: where packages come from.
-const NAMES: [&str; 56] = [
+/// - OpenSSL, GTK, GIO, Qt: modules that are loaded into any program that links them.
+const NAMES: &[&str] = &[
     "BASH_ENV",
     "BASHOPTS",
     "ENV",
@@ -56,10 +64,15 @@ const NAMES: [&str; 56] = [
     "JAVA_TOOL_OPTIONS",
     "JDK_JAVA_OPTIONS",
     "_JAVA_OPTIONS",
+    "COR_ENABLE_PROFILING",
+    "COR_PROFILER",
     "CORECLR_PROFILER",
     "CORECLR_ENABLE_PROFILING",
     "DOTNET_STARTUP_HOOKS",
+    "GIT_ASKPASS",
+    "GIT_SSH",
     "GIT_SSH_COMMAND",
+    "SSH_ASKPASS",
     "GIT_EXTERNAL_DIFF",
     "GIT_EXEC_PATH",
     "GIT_PAGER",
@@ -67,9 +80,19 @@ const NAMES: [&str; 56] = [
     "LESSOPEN",
     "LESSCLOSE",
     "GCONV_PATH",
+    "GLIBC_TUNABLES",
     "LOCPATH",
     "GETCONF_DIR",
+    "NIX_LD",
     "NIX_LD_LIBRARY_PATH",
+    "OPENSSL_CONF",
+    "OPENSSL_ENGINES",
+    "OPENSSL_MODULES",
+    "GTK_MODULES",
+    "GTK_PATH",
+    "GIO_EXTRA_MODULES",
+    "GIO_MODULE_DIR",
+    "QT_PLUGIN_PATH",
 ];
 
 /// Returns true where a variable makes the started program load or run code of whoever set it. Such variables of the
@@ -78,10 +101,7 @@ const NAMES: [&str; 56] = [
 /// Compared without case, since Windows does, and no honest program tells two of them apart by case.
 pub(crate) fn is_loader_variable(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-        || NAMES.contains(&name.as_str())
-        // Shell functions handed down by bash: the value is code (CVE-2014-6271 and its follow-ups).
-        || name.starts_with("BASH_FUNC_")
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || NAMES.contains(&name.as_str())
 }
 
 #[cfg(test)]

@@ -92,9 +92,10 @@ impl<'a> Passage<'a> {
     pub(crate) async fn refuse(self, refused: Refused) -> Refusal {
         let Refused { code, policy, detail } = refused;
         let (gate, stable) = (self.gate, code.as_str().to_owned());
-        let (word, decision) = match &code {
-            RefusalCode::Quarantined(_) => ("quarantined", RecordedDecision::Quarantined(stable.clone())),
-            _ => ("refused", RecordedDecision::Refused(stable.clone())),
+        let (word, decision) = if matches!(code, RefusalCode::Quarantined(_)) {
+            ("quarantined", RecordedDecision::Quarantined(stable.clone()))
+        } else {
+            ("refused", RecordedDecision::Refused(stable.clone()))
         };
         self.log(word, &stable, policy.as_ref());
         if let Err(JournalError(reason)) = self.write(decision, policy.clone()).await {

@@ -1,5 +1,7 @@
 //! A server entry of the config, after interpolation.
 
+use std::fmt;
+
 use crate::json::Value;
 use crate::{Secret, ServerName};
 
@@ -62,8 +64,9 @@ pub enum Launch {
     },
 }
 
-/// A server entry of the config, after interpolation.
-#[derive(Clone, Debug, PartialEq)]
+/// A server entry of the config, after interpolation. Its `Debug` shows neither document nor launch: both may hold
+/// secrets.
+#[derive(Clone, PartialEq)]
 pub struct ServerEntry {
     /// The name that the config gives to the server.
     pub name: ServerName,
@@ -73,4 +76,30 @@ pub struct ServerEntry {
     pub origin: Origin,
     /// The whole entry, members that are not named here included. Holds secrets.
     pub document: Value,
+}
+
+impl fmt::Debug for ServerEntry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ServerEntry")
+            .field("name", &self.name)
+            .field("origin", &self.origin)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_of_an_entry_shows_no_secret() {
+        let entry = ServerEntry {
+            name: ServerName::parse("one").unwrap(),
+            launch: Launch::Http { url: "http://u:hunter2@host".to_owned(), headers: Vec::new(), legacy_sse: false },
+            origin: Origin::ConfigFile,
+            document: Value::from("hunter2"),
+        };
+        assert!(!format!("{entry:?}").contains("hunter2"));
+    }
 }

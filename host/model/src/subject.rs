@@ -1,12 +1,13 @@
 //! What each gate judges. Mirrors the gate interfaces of `wit/v0.1`.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::json::Value;
 use crate::{Digest, GateName, Launch, Occasion, Origin, Segment, ServerEntry, ServerName};
 
-/// The subject of the config gate.
-#[derive(Clone, Debug, PartialEq)]
+/// The subject of the config gate. Its `Debug` leaves out the segments: they may hold secrets.
+#[derive(Clone, PartialEq)]
 pub struct ConfigSubject {
     /// The entry.
     pub entry: Arc<ServerEntry>,
@@ -14,6 +15,17 @@ pub struct ConfigSubject {
     pub occasion: Occasion,
     /// Every string of the entry's document, keys included.
     pub segments: Vec<Segment>,
+}
+
+impl fmt::Debug for ConfigSubject {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ConfigSubject")
+            .field("entry", &self.entry)
+            .field("occasion", &self.occasion)
+            .field("segments", &self.segments.len())
+            .finish()
+    }
 }
 
 impl ConfigSubject {

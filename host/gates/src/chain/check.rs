@@ -25,6 +25,9 @@ const MOST_FINDINGS: usize = 256;
 /// So many questions may stand in one verdict: an approver is to read all of them.
 const MOST_QUESTIONS: usize = 16;
 
+/// So many members may one verdict remove: a policy that minds more of them can remove the member that holds them.
+const MOST_REMOVALS: usize = 1024;
+
 /// So many charges may stand in one verdict: one each for a few meters and keys.
 const MOST_CHARGES: usize = 64;
 
@@ -150,6 +153,9 @@ impl Checking<'_> {
     }
 
     fn edits(&mut self, edits: Vec<Edit>) -> Result<Vec<Edit>, String> {
+        if edits.iter().filter(|edit| matches!(edit, Edit::Remove { .. })).count() > MOST_REMOVALS {
+            return Err(format!("it removes more than {MOST_REMOVALS} members"));
+        }
         let mut kept = Vec::with_capacity(edits.len());
         // Counted, not listed: a policy without the right may wish for thousands.
         let (mut spans, mut members, mut fences) = (0_u32, 0_u32, 0_u32);
@@ -215,6 +221,9 @@ impl Checking<'_> {
             }
             if !self.rights.label {
                 self.drop_right("label", &label.name);
+                continue;
+            }
+            if kept.iter().any(|known: &LabelFact| known.name == label.name) {
                 continue;
             }
             let (server, tool) = (self.view.server.to_owned(), self.view.name.to_owned());

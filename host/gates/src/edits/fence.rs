@@ -1,8 +1,11 @@
 //! Fences around text that is data, not instructions.
 
+use std::collections::BTreeMap;
+
 use portcullis_model::json::Value;
 use portcullis_model::{Digest, Role, Segment};
 
+use super::each_string;
 use crate::segments::binary;
 
 /// How each of the host's marks begins.
@@ -17,22 +20,28 @@ pub(crate) struct Fence {
     pub(crate) encoded: bool,
 }
 
-impl Fence {
-    /// Puts the fence up. A text that was removed meanwhile needs none. Returns true where it stands.
-    pub(crate) fn put_up(&self, document: &mut Value) -> bool {
-        let Some(Value::String(place)) = document.pointer_mut(&self.pointer) else {
-            return false;
-        };
-        if self.encoded {
-            let Some(text) = binary::decode(place).and_then(|bytes| String::from_utf8(bytes).ok()) else {
-                return false;
-            };
-            *place = binary::encode(&fenced(&text));
-        } else {
-            *place = fenced(place);
-        }
-        true
+/// Puts fences up. A text that was removed meanwhile needs none. Returns how many stand.
+pub(crate) fn put_up(fences: &[Fence], document: &mut Value) -> usize {
+    if fences.is_empty() {
+        return 0;
     }
+    let wanted: BTreeMap<&str, bool> = fences.iter().map(|fence| (fence.pointer.as_str(), fence.encoded)).collect();
+    let mut standing = 0;
+    each_string(document, &mut String::new(), &mut |pointer, place| {
+        let text = match wanted.get(pointer) {
+            None => return,
+            Some(false) => Some(fenced(place)),
+            Some(true) => {
+                let decoded = binary::decode(place).and_then(|bytes| String::from_utf8(bytes).ok());
+                decoded.map(|text| binary::encode(&fenced(&text)))
+            }
+        };
+        if let Some(text) = text {
+            *place = text;
+            standing += 1;
+        }
+    });
+    standing
 }
 
 /// Returns true where a fence makes sense: around prose, not around names, words and addresses.

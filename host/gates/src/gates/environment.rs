@@ -50,7 +50,7 @@ async fn withhold(passage: &mut Passage<'_>, environment: &mut Environment) -> R
     match removed {
         None => environment.variables.clear(),
         Some(removed) => {
-            environment.variables.retain(|(name, _)| !removed.withholds(name) && !is_loader_variable(name))
+            environment.variables.retain(|(name, _)| !removed.withholds(name) && !is_loader_variable(name));
         }
     }
     let left: BTreeSet<&str> = environment.variables.iter().map(|(name, _)| name.as_str()).collect();

@@ -10,11 +10,11 @@ use portcullis_model::{
 
 use super::{Listed, Withheld, WithheldReason};
 use crate::chain::{Heard, View, check, evaluate, facts, renames};
-use crate::edits::apply;
+use crate::edits::{apply, put_up};
 use crate::judge::{MOST_ROUNDS, Outcome, add_fences, admit, counted_edits, open_gate, strongest};
 use crate::passage::{Passage, Refused};
 use crate::segments::walk::MOST_TEXT;
-use crate::segments::{TooLarge, collect, definition, item_place};
+use crate::segments::{collect, definition, item_place};
 use crate::set::Chain;
 use crate::{
     ActivePolicy, Cleared, Context, Cost, Evaluation, Fault, Gates, ListedItem, RecordedDecision, RefusalCode,
@@ -79,24 +79,20 @@ async fn run_round(
     scanning: &mut [Scanning<'_>],
     round: u32,
 ) {
-    let mut rest = scanning.iter_mut().filter(|one| one.open).peekable();
+    // Collected: a closure held over an await would keep callers from moving the future between threads.
+    let open: Vec<_> = scanning.iter_mut().filter(|one| one.open).collect();
+    let mut rest = open.into_iter().peekable();
     while rest.peek().is_some() {
         let mut members: Vec<(&mut Scanning<'_>, Item, Vec<usize>)> = Vec::new();
         let mut room = MOST_TEXT;
         while members.len() < Batch::LARGEST
             && let Some(one) = rest.peek()
         {
-            let collected = match collect(&one.item.document, item_place(one.item.kind)) {
-                Ok(collected) => collected,
-                Err(TooLarge) => {
-                    if let Some(one) = rest.next() {
-                        one.close(Err(Refused::by_host(
-                            RefusalCode::TooLarge,
-                            "the item is larger than a gate judges",
-                        )));
-                    }
-                    continue;
+            let Ok(collected) = collect(&one.item.document, item_place(one.item.kind)) else {
+                if let Some(one) = rest.next() {
+                    one.close(Err(Refused::by_host(RefusalCode::TooLarge, "the item is larger than a gate judges")));
                 }
+                continue;
             };
             let size: usize = collected.segments.iter().map(|segment| segment.text.len()).sum();
             if size > room {
@@ -275,15 +271,12 @@ impl<'a> Scanning<'a> {
             self.refused.take().or_else(|| self.quarantine()).or_else(|| admit(&self.passage, &self.outcome).err());
         let (kind, name) = (self.item.kind, self.item.name.clone());
         if let Some(refused) = refused {
-            let reason = match refused.code {
-                RefusalCode::Quarantined(_) => WithheldReason::Quarantined,
-                _ => WithheldReason::Hidden,
-            };
+            let is_quarantined = matches!(refused.code, RefusalCode::Quarantined(_));
+            let reason = if is_quarantined { WithheldReason::Quarantined } else { WithheldReason::Hidden };
             let refusal = self.passage.refuse(refused).await;
             return Err(Withheld { kind, name, reason, refusal });
         }
-        let document = &mut self.item.document;
-        self.outcome.fences.retain(|fence| fence.put_up(document));
+        self.outcome.fenced = put_up(&self.outcome.fences, &mut self.item.document) > 0;
         let receipt = self.outcome.receipt(GateName::Listing, self.passage.generation);
         let decision = if receipt.edited { RecordedDecision::Edited } else { RecordedDecision::Cleared };
         let session = Arc::clone(&self.passage.context.session);

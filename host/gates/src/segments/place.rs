@@ -115,13 +115,18 @@ impl Place {
     pub(crate) fn unknown(self) -> Self {
         match self {
             Self::Schemas => Self::Schema,
-            Self::Item | Self::Word | Self::Execution | Self::Completion | Self::Request | Self::Preferences => {
-                Self::Free(Role::Other)
-            }
-            // Text that nobody declared is no different from declared text to the model that reads the raw result.
-            Self::Content | Self::Contents | Self::Message | Self::Result | Self::Icon | Self::PromptArgument => {
-                Self::Free(Role::Other)
-            }
+            Self::Item
+            | Self::Word
+            | Self::Execution
+            | Self::Completion
+            | Self::Request
+            | Self::Preferences
+            | Self::Content
+            | Self::Contents
+            | Self::Message
+            | Self::Result
+            | Self::Icon
+            | Self::PromptArgument => Self::Free(Role::Other),
             Self::Free(_)
             | Self::Schema
             | Self::Annotations

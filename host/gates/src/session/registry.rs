@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::{Session, lock};
 
 /// A stateless client that was silent for so long is another session when it comes back (design §3).
-const IDLE: Duration = Duration::from_secs(30 * 60);
+const IDLE: Duration = Duration::from_mins(30);
 
 /// So many sessions live at once: far more than one gateway serves, and each costs a few kilobytes.
 const MOST_SESSIONS: usize = 4096;

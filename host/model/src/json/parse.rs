@@ -87,7 +87,9 @@ fn translate(error: &JiterError) -> ParseError {
     let kind = match &error.error_type {
         JiterErrorType::JsonError(JsonErrorType::LoneLeadingSurrogateInHexEscape) => ParseErrorKind::LoneSurrogate,
         JiterErrorType::JsonError(JsonErrorType::InvalidUnicodeCodePoint) => ParseErrorKind::InvalidUtf8,
-        other => ParseErrorKind::Syntax(other.to_string()),
+        JiterErrorType::JsonError(_) | JiterErrorType::WrongType { .. } => {
+            ParseErrorKind::Syntax(error.error_type.to_string())
+        }
     };
     ParseError { kind, offset: error.index }
 }

@@ -24,7 +24,7 @@ pub(super) fn append(value: &Value, buffer: &mut Vec<u8>) {
         Value::Object(object) => append_object(object.iter(), buffer, append),
         Value::Array(items) => append_array(items, buffer, append),
         Value::Number(number) => buffer.extend_from_slice(number.as_str().as_bytes()),
-        scalar => append_scalar(scalar, buffer),
+        Value::Null | Value::Bool(_) | Value::String(_) => append_scalar(value, buffer),
     }
 }
 
@@ -33,7 +33,7 @@ fn append_canonical(value: &Value, buffer: &mut Vec<u8>) {
         Value::Object(object) => append_object(sorted(object).into_iter(), buffer, append_canonical),
         Value::Array(items) => append_array(items, buffer, append_canonical),
         Value::Number(number) => buffer.extend_from_slice(number.canonical().as_bytes()),
-        scalar => append_scalar(scalar, buffer),
+        Value::Null | Value::Bool(_) | Value::String(_) => append_scalar(value, buffer),
     }
 }
 
