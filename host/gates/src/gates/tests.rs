@@ -5,6 +5,13 @@ use std::sync::Arc;
 use portcullis_model::json::{Value, parse_str};
 use portcullis_model::{Annotations, Answer, CallKind, GateName, PinState, ResultKind, ServerName, Subject, Verdict};
 
+mod approvals;
+mod chain;
+mod environment;
+mod journal;
+mod listing;
+mod results;
+
 use super::*;
 use crate::testing::{AllowAll, Judge, Kept, answer, deny, policy, session};
 use crate::{ActivePolicy, Evaluate, NoApprover, RefusalCode};
