@@ -138,9 +138,14 @@ fn base64(run: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
+/// Returns the text that a base64 run stands for, where it is text at all.
+pub fn base64_text(run: &str) -> Option<String> {
+    String::from_utf8(base64(run.as_bytes())?).ok()
+}
+
 /// Returns the text where nearly all of it is printable and it has words.
 fn readable(bytes: Vec<u8>) -> Option<String> {
-    let text = String::from_utf8(bytes).ok().or(None)?;
+    let text = String::from_utf8(bytes).ok()?;
     let printable = text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t' | '\r')).count();
     let blanks = text.bytes().filter(|byte| *byte == b' ').count();
     let words = blanks >= 2 || text.contains("://") || text.contains('/');

@@ -1,0 +1,46 @@
+//! The shape of the pack `credentials`.
+
+use serde::Deserialize;
+
+use super::alphabet::Alphabet;
+
+/// Shapes and names of credentials.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Pack {
+    #[serde(default)]
+    #[expect(dead_code, reason = "read by people and by the host, not here")]
+    pub(crate) version: serde::de::IgnoredAny,
+    /// Shapes by provider.
+    pub(crate) tokens: Vec<Token>,
+    /// Names whose value is a credential.
+    pub(crate) secret_names: Vec<String>,
+    /// Words before `key` that make it a credential.
+    pub(crate) key_owners: Vec<String>,
+}
+
+/// The shape of one kind of credential.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(crate) struct Token {
+    /// For the operator.
+    pub(crate) name: String,
+    /// Texts that begin the credential.
+    #[serde(default)]
+    pub(crate) prefixes: Vec<String>,
+    /// A text inside the credential.
+    pub(crate) infix: Option<String>,
+    /// With an infix: how many characters may stand before it.
+    #[serde(default)]
+    pub(crate) before: Option<(usize, usize)>,
+    /// What the rest is made of.
+    pub(crate) alphabet: Alphabet,
+    /// Fewest and most characters of the rest.
+    pub(crate) length: (usize, usize),
+    /// Fewest bits a character of the rest.
+    #[serde(default)]
+    pub(crate) entropy: f64,
+    /// True where the rest must have a digit.
+    #[serde(default)]
+    pub(crate) digits: bool,
+}
