@@ -2,4 +2,5 @@
 //!
 //! Transports know lines, bodies and headers, and what a JSON-RPC text is; they know nothing about MCP methods.
 
+pub mod http;
 pub mod stdio;

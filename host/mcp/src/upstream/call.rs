@@ -84,7 +84,7 @@ async fn exchange(
 
     let outcome = tokio::select! {
         biased;
-        sent = timeout(limit, shared.wire().send(text)) => match sent {
+        sent = timeout(limit, shared.wire().send(shared, text, Some(id))) => match sent {
             Ok(Ok(())) => wait(shared, id, &mut answer, limit).await,
             // Where the connection is closed for a reason that says more, that one counts.
             Ok(Err(error)) => Err(shared.closed().map_or(error, CallError::Closed)),

@@ -13,9 +13,10 @@ use tokio::time::timeout;
 
 use super::call::handshake;
 use super::shared::Shared;
-use super::wire::Wire;
+use super::wire::{Wire, listen};
 use super::{CallError, CloseReason, ConnectOptions, Hello, Peer, Upstream};
 use crate::jsonrpc::{ErrorObject, Incoming, MalformedReason, read};
+use crate::transport::http::{HttpClient, HttpSetupError};
 use crate::transport::stdio::{
     LINE_LIMIT, Line, LineReader, LineWriter, Process, SpawnError, Stderr, StderrSink, Streams, Tail,
 };
@@ -58,6 +59,9 @@ pub enum ConnectFailure {
     /// The server speaks no version that the gateway speaks.
     #[error("the server offers the protocol version {0:?}, which is not supported")]
     Version(String),
+    /// The entry does not make an HTTP client.
+    #[error(transparent)]
+    Http(#[from] HttpSetupError),
     /// The entry's transport is not supported.
     #[error("{0}")]
     Unsupported(&'static str),
@@ -85,12 +89,38 @@ impl Upstream {
     ) -> Result<Arc<Self>, ConnectError> {
         match &launching.get().entry.launch {
             Launch::Stdio { .. } => stdio(&launching, environment.as_ref(), options, peer).await.map(Arc::new),
-            Launch::Http { .. } => {
-                let failure = ConnectFailure::Unsupported("servers over HTTP are not supported yet");
+            Launch::Http { url, headers, legacy_sse: false } => http(url, headers, options, peer)
+                .await
+                .map(Arc::new)
+                .map_err(|failure| ConnectError { failure, stderr: Vec::new() }),
+            Launch::Http { legacy_sse: true, .. } => {
+                let failure = ConnectFailure::Unsupported("the HTTP+SSE transport of 2024-11-05 is not supported");
                 Err(ConnectError { failure, stderr: Vec::new() })
             }
         }
     }
+}
+
+async fn http(
+    url: &str,
+    headers: &[(String, Secret)],
+    options: ConnectOptions,
+    peer: Arc<dyn Peer>,
+) -> Result<Upstream, ConnectFailure> {
+    let client = HttpClient::new(url, headers)?;
+    let shared = Arc::new(Shared::new(Wire::Http(client), peer, options.call_timeout));
+    let limit = options.connect_timeout;
+    let handshake = timeout(limit, initialize(&shared, &options)).await;
+    let hello = match handshake.unwrap_or(Err(ConnectFailure::Timeout(limit))) {
+        Ok(hello) => hello,
+        Err(failure) => {
+            // The server may have begun a session, which nobody will use.
+            shared.wire().close().await;
+            return Err(failure);
+        }
+    };
+    let tasks = Tasks(vec![tokio::spawn(listen(Arc::clone(&shared)))]);
+    Ok(Upstream { shared, hello, process: None, _tasks: tasks })
 }
 
 async fn stdio(
@@ -168,6 +198,7 @@ pub(super) async fn initialize(shared: &Arc<Shared>, options: &ConnectOptions) -
     let outcome = handshake(shared, "initialize", &params).await.map_err(ConnectFailure::Handshake)?;
     let result = outcome.map_err(ConnectFailure::Refused)?;
     let hello = Hello::from_result(result).map_err(ConnectFailure::Version)?;
+    shared.wire().set_version(&hello.protocol_version);
     shared.notify("notifications/initialized", None).await.map_err(ConnectFailure::Handshake)?;
     Ok(hello)
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::jsonrpc::MalformedReason;
+use crate::transport::http::HttpFailure;
 use crate::transport::stdio::Ending;
 
 /// Why a connection is closed.
@@ -21,6 +22,9 @@ pub enum CloseReason {
     /// What the server sent could not be read any further.
     #[error("the server's output cannot be read: {0}")]
     Unreadable(String),
+    /// The session is not known to the server any more.
+    #[error("the session is not known to the server any more")]
+    SessionExpired,
     /// The server does not take any more input.
     #[error("the server does not take input: {0}")]
     Unwritable(String),
@@ -50,6 +54,9 @@ pub enum CallError {
     /// Too many requests are waiting for the server.
     #[error("{0} requests are waiting for the server already")]
     Busy(usize),
+    /// The exchange over HTTP failed. The server may have acted on the call or not.
+    #[error(transparent)]
+    Http(HttpFailure),
     /// The method has a gate and was not cleared by it.
     #[error("this method has to pass a gate")]
     Gated,
@@ -65,6 +72,9 @@ impl CallError {
             Self::Unattributed => "server-unattributed",
             Self::Cancelled => "server-cancelled",
             Self::Busy(_) => "server-busy",
+            Self::Http(HttpFailure::Unauthorized { .. }) => "server-unauthorized",
+            Self::Http(HttpFailure::Unreachable(_)) => "server-unreachable",
+            Self::Http(_) => "server-http",
             Self::Gated => "gated",
         }
     }

@@ -64,6 +64,11 @@ impl Pending {
         }
     }
 
+    /// Returns true where a request waits under this id.
+    pub(super) fn waits(&self, id: u64) -> bool {
+        self.slots.contains_key(&id)
+    }
+
     /// Takes a request back. Returns false where it has been answered.
     pub(super) fn remove(&mut self, id: u64) -> bool {
         self.slots.remove(&id).is_some()

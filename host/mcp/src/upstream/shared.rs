@@ -106,13 +106,13 @@ impl Shared {
         self.peer.closed(reason);
     }
 
-    pub(super) async fn notify(&self, method: &str, params: Option<&Value>) -> Result<(), CallError> {
+    pub(super) async fn notify(self: &Arc<Self>, method: &str, params: Option<&Value>) -> Result<(), CallError> {
         if let Some(reason) = self.closed() {
             return Err(CallError::Closed(reason));
         }
         let mut text = Vec::with_capacity(128);
         write_notification(&mut text, method, params);
-        self.wire.send(text).await
+        self.wire.send(self, text, None).await
     }
 
     /// Deals with something that came in.
@@ -228,7 +228,7 @@ impl Shared {
                 Ok(result) => write_result(&mut text, &id, &result),
                 Err(error) => write_error(&mut text, Some(&id), &error),
             }
-            let _ = tokio::time::timeout(ANSWER_WRITE_LIMIT, shared.wire.send(text)).await;
+            let _ = tokio::time::timeout(ANSWER_WRITE_LIMIT, shared.wire.send(&shared, text, None)).await;
             drop(entry);
         });
         answering.insert(key, task.abort_handle());

@@ -1,25 +1,51 @@
 //! The transport of a connection.
 
+mod http;
+
+use std::sync::Arc;
+
 use tokio::process::ChildStdin;
 
+use super::shared::Shared;
 use super::{CallError, CloseReason};
+use crate::transport::http::HttpClient;
 use crate::transport::stdio::LineWriter;
+
+pub(super) use http::listen;
 
 /// The transport of a connection.
 #[derive(Debug)]
 pub(super) enum Wire {
     /// Standard streams.
     Stdio(LineWriter<ChildStdin>),
+    /// Streamable HTTP.
+    Http(HttpClient),
 }
 
 impl Wire {
-    /// Sends a text.
-    pub(super) async fn send(&self, text: Vec<u8>) -> Result<(), CallError> {
+    /// Sends a text. Over HTTP what comes back for it is dealt with here as well, so that no task stands between the
+    /// caller and its answer; `request` is the id of the request that the text is, if it is one.
+    pub(super) async fn send(
+        &self,
+        shared: &Arc<Shared>,
+        text: Vec<u8>,
+        request: Option<u64>,
+    ) -> Result<(), CallError> {
         match self {
             Self::Stdio(writer) => writer
                 .send(text)
                 .await
                 .map_err(|error| CallError::Closed(CloseReason::Unwritable(error.kind().to_string()))),
+            // In a box, or else every request over stdio would carry the room for it.
+            Self::Http(client) => Box::pin(http::exchange(client, shared, text, request)).await,
+        }
+    }
+
+    /// Ends the handshake.
+    pub(super) fn set_version(&self, version: &str) {
+        match self {
+            Self::Stdio(_) => {}
+            Self::Http(client) => client.set_version(version),
         }
     }
 
@@ -27,6 +53,7 @@ impl Wire {
     pub(super) async fn close(&self) {
         match self {
             Self::Stdio(writer) => writer.close().await,
+            Self::Http(client) => http::end(client).await,
         }
     }
 }

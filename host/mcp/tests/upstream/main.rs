@@ -10,6 +10,8 @@
 )]
 
 mod answers;
+mod http;
+mod http_server;
 mod lifecycle;
 mod lists;
 mod requests;
@@ -28,6 +30,9 @@ fn main() -> ExitCode {
         _ => {}
     }
     let trials: Vec<Trial> =
-        [answers::trials(), lifecycle::trials(), lists::trials(), requests::trials()].into_iter().flatten().collect();
+        [answers::trials(), http::trials(), lifecycle::trials(), lists::trials(), requests::trials()]
+            .into_iter()
+            .flatten()
+            .collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

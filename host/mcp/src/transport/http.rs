@@ -1,0 +1,12 @@
+//! Messages as requests and streams (MCP transport Streamable HTTP).
+
+mod client;
+mod error;
+mod events;
+mod tls;
+
+pub use client::HttpClient;
+pub use error::{HttpFailure, HttpSetupError};
+pub use events::{Event, EventReader, Parsed};
+
+pub(crate) use client::{Events, Reply};

@@ -1,0 +1,301 @@
+//! One MCP endpoint over HTTP.
+
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use portcullis_model::Secret;
+use portcullis_model::json::Limits;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT, WWW_AUTHENTICATE};
+use reqwest::redirect::{Action, Attempt, Policy};
+use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
+
+use super::events::{EventReader, Parsed};
+use super::tls::install_provider;
+use super::{HttpFailure, HttpSetupError};
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// Reaching the address may take so long; the rest is bounded by whoever waits for the answer.
+const CONNECT_LIMIT: Duration = Duration::from_secs(30);
+/// Redirects within the origin that are followed: enough for a moved path, too few for a game.
+const MOST_REDIRECTS: usize = 5;
+/// So much of the body of a refusal is read: it may hold a JSON-RPC error.
+const REFUSAL_LIMIT: usize = 64 * 1024;
+/// A session id longer than this is not taken; they are UUIDs and tokens.
+const LONGEST_SESSION_ID: usize = 4096;
+
+/// One MCP endpoint over HTTP, with its session.
+#[derive(Debug)]
+pub struct HttpClient {
+    client: Client,
+    url: Url,
+    headers: HeaderMap,
+    session: Mutex<Option<HeaderValue>>,
+    version: OnceLock<HeaderValue>,
+}
+
+/// What came back for a message.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// Nothing: it was taken.
+    Accepted,
+    /// A JSON text.
+    Json(Vec<u8>),
+    /// A JSON text that is too large.
+    Oversize,
+    /// A stream of events.
+    Events(Box<Events>),
+}
+
+/// Why nothing came back.
+#[derive(Debug)]
+pub(crate) struct PostError {
+    /// Why.
+    pub(crate) failure: HttpFailure,
+    /// The body of a refusal, where there was one: it may be a JSON-RPC error.
+    pub(crate) body: Vec<u8>,
+}
+
+impl From<HttpFailure> for PostError {
+    fn from(failure: HttpFailure) -> Self {
+        Self { failure, body: Vec::new() }
+    }
+}
+
+impl HttpClient {
+    /// Prepares an endpoint. Nothing is sent yet.
+    pub fn new(url: &str, headers: &[(String, Secret)]) -> Result<Self, HttpSetupError> {
+        install_provider();
+        let url = Url::parse(url).map_err(|_| HttpSetupError::Url)?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(HttpSetupError::Scheme(url.scheme().to_owned()));
+        }
+        let mut builder = Client::builder().redirect(Policy::custom(redirect)).connect_timeout(CONNECT_LIMIT);
+        if is_loopback(&url) {
+            // A proxy of the environment is meant for the network; asked for this machine it would reach its own.
+            builder = builder.no_proxy();
+        }
+        if url.scheme() == "http" {
+            // No other origin is ever followed to, so the system's certificates need not be loaded.
+            builder = builder.tls_certs_only([]);
+        }
+        let client = builder.build().map_err(HttpSetupError::Client)?;
+        let headers = header_map(headers)?;
+        Ok(Self { client, url, headers, session: Mutex::default(), version: OnceLock::new() })
+    }
+
+    /// Ends the handshake: from now on every request names the version, and the session is settled.
+    pub(crate) fn set_version(&self, version: &str) {
+        if let Ok(value) = HeaderValue::from_str(version) {
+            let _ = self.version.set(value);
+        }
+    }
+
+    fn session(&self) -> Option<HeaderValue> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn request(&self, method: Method, accept: &'static str) -> (RequestBuilder, bool) {
+        let mut headers = self.headers.clone();
+        headers.insert(ACCEPT, HeaderValue::from_static(accept));
+        let session = self.session();
+        let in_session = session.is_some();
+        headers.extend(session.map(|session| (SESSION_ID, session)));
+        headers.extend(self.version.get().map(|version| (PROTOCOL_VERSION, version.clone())));
+        (self.client.request(method, self.url.clone()).headers(headers), in_session)
+    }
+
+    /// Sends a message.
+    pub(crate) async fn post(&self, text: Vec<u8>) -> Result<Reply, PostError> {
+        let (request, in_session) = self.request(Method::POST, "application/json, text/event-stream");
+        let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json")).body(text);
+        let response = request.send().await.map_err(|error| HttpFailure::from_reqwest(&error))?;
+        let response = accept(response, in_session).await?;
+        if self.version.get().is_none() {
+            self.take_session(&response);
+        }
+        match content(&response) {
+            Content::Events => Ok(Reply::Events(Box::new(Events::new(response)))),
+            Content::Json => match body(response, Limits::WIRE.bytes).await? {
+                Some(body) if body.is_empty() => Ok(Reply::Accepted),
+                Some(body) => Ok(Reply::Json(body)),
+                None => Ok(Reply::Oversize),
+            },
+            Content::None => Ok(Reply::Accepted),
+            Content::Other => Err(HttpFailure::ContentType.into()),
+        }
+    }
+
+    /// Opens the stream of what the server says by itself, or opens a broken one again behind an event.
+    pub(crate) async fn listen(&self, last_event_id: &str) -> Result<Events, HttpFailure> {
+        let (mut request, in_session) = self.request(Method::GET, "text/event-stream");
+        if !last_event_id.is_empty()
+            && let Ok(value) = HeaderValue::from_str(last_event_id)
+        {
+            request = request.header(LAST_EVENT_ID, value);
+        }
+        let response = request.send().await.map_err(|error| HttpFailure::from_reqwest(&error))?;
+        let response = accept(response, in_session).await.map_err(|error| error.failure)?;
+        match content(&response) {
+            Content::Events => Ok(Events::new(response)),
+            Content::Json | Content::None | Content::Other => Err(HttpFailure::ContentType),
+        }
+    }
+
+    /// Ends the session, where there is one. Servers may refuse that.
+    pub(crate) async fn end_session(&self) {
+        let (request, in_session) = self.request(Method::DELETE, "application/json");
+        if in_session {
+            let _ = request.send().await;
+        }
+    }
+
+    fn take_session(&self, response: &Response) {
+        let session = response.headers().get(&SESSION_ID);
+        if let Some(session) = session.filter(|session| session.len() <= LONGEST_SESSION_ID) {
+            let mut session = session.clone();
+            session.set_sensitive(true);
+            *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
+        }
+    }
+}
+
+fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap, HttpSetupError> {
+    let agent = HeaderValue::from_static(concat!("portcullis/", env!("CARGO_PKG_VERSION")));
+    let mut map = HeaderMap::from_iter([(USER_AGENT, agent)]);
+    for (name, value) in headers {
+        let refused = || HttpSetupError::Header(name.clone());
+        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| refused())?;
+        value.set_sensitive(true);
+        map.insert(HeaderName::from_bytes(name.as_bytes()).map_err(|_| refused())?, value);
+    }
+    Ok(map)
+}
+
+/// Follows a redirect only where the request stays what it is and goes where it went.
+fn redirect(attempt: Attempt<'_>) -> Action {
+    let keeps_method = matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
+    let same_origin = attempt.previous().first().is_some_and(|first| first.origin() == attempt.url().origin());
+    if keeps_method && same_origin && attempt.previous().len() <= MOST_REDIRECTS {
+        attempt.follow()
+    } else {
+        attempt.stop()
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost"
+        || host.ends_with(".localhost")
+        || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Sorts out what is no success.
+async fn accept(response: Response, in_session: bool) -> Result<Response, PostError> {
+    let status = response.status();
+    if status.is_success() {
+        return Ok(response);
+    }
+    let failure = match status {
+        StatusCode::NOT_FOUND if in_session => HttpFailure::SessionExpired,
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => HttpFailure::Unauthorized {
+            status: status.as_u16(),
+            challenge: response
+                .headers()
+                .get(WWW_AUTHENTICATE)
+                .and_then(|value| value.to_str().ok())
+                .map(str::to_owned),
+        },
+        _ if status.is_redirection() => HttpFailure::Redirected(status.as_u16()),
+        _ => HttpFailure::Status(status.as_u16()),
+    };
+    let body = match content(&response) {
+        Content::Json => body(response, REFUSAL_LIMIT).await.ok().flatten().unwrap_or_default(),
+        Content::Events | Content::None | Content::Other => Vec::new(),
+    };
+    Err(PostError { failure, body })
+}
+
+enum Content {
+    Json,
+    Events,
+    None,
+    Other,
+}
+
+fn content(response: &Response) -> Content {
+    if matches!(response.status(), StatusCode::ACCEPTED | StatusCode::NO_CONTENT)
+        || response.content_length() == Some(0)
+    {
+        return Content::None;
+    }
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = kind.split(';').next().unwrap_or_default().trim();
+    if essence.eq_ignore_ascii_case("application/json") {
+        Content::Json
+    } else if essence.eq_ignore_ascii_case("text/event-stream") {
+        Content::Events
+    } else {
+        Content::Other
+    }
+}
+
+/// Reads a body; nothing where it is longer than the limit.
+async fn body(mut response: Response, limit: usize) -> Result<Option<Vec<u8>>, HttpFailure> {
+    let announced = response.content_length().and_then(|length| usize::try_from(length).ok());
+    if announced.is_some_and(|length| length > limit) {
+        return Ok(None);
+    }
+    let mut body = Vec::with_capacity(announced.unwrap_or(0));
+    while let Some(piece) = response.chunk().await.map_err(|error| HttpFailure::from_reqwest(&error))? {
+        if body.len() + piece.len() > limit {
+            return Ok(None);
+        }
+        body.extend_from_slice(&piece);
+    }
+    Ok(Some(body))
+}
+
+/// A stream of events.
+#[derive(Debug)]
+pub(crate) struct Events {
+    response: Response,
+    reader: EventReader,
+    piece: Vec<u8>,
+    read: usize,
+}
+
+impl Events {
+    fn new(response: Response) -> Self {
+        Self { response, reader: EventReader::new(Limits::WIRE.bytes), piece: Vec::new(), read: 0 }
+    }
+
+    /// Returns the next event, or nothing at the end of the stream. Dropping the future loses nothing.
+    pub(crate) async fn next(&mut self) -> Result<Option<Parsed>, HttpFailure> {
+        loop {
+            let mut rest = self.piece.get(self.read..).unwrap_or_default();
+            let parsed = self.reader.next(&mut rest);
+            self.read = self.piece.len() - rest.len();
+            if parsed.is_some() {
+                return Ok(parsed);
+            }
+            match self.response.chunk().await.map_err(|error| HttpFailure::from_reqwest(&error))? {
+                Some(piece) => (self.piece, self.read) = (piece.into(), 0),
+                None => return Ok(None),
+            }
+        }
+    }
+
+    /// Returns the id of the last event; empty for none.
+    pub(crate) fn last_id(&self) -> &str {
+        self.reader.last_id()
+    }
+
+    /// Returns the pause that the server wants before a new attempt.
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.reader.retry().map(Duration::from_millis)
+    }
+}

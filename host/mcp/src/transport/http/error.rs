@@ -1,0 +1,72 @@
+//! What goes wrong over HTTP.
+
+use std::error::Error;
+
+/// A client could not be built from an entry.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpSetupError {
+    /// The URL is none. It may hold secrets, so it is not shown.
+    #[error("the URL cannot be read")]
+    Url,
+    /// The URL's scheme is not one of HTTP.
+    #[error("the URL's scheme {0:?} is neither http nor https")]
+    Scheme(String),
+    /// A header cannot be sent. Its value is not shown.
+    #[error("the header {0:?} has a name or a value that cannot be sent")]
+    Header(String),
+    /// The HTTP client could not be built.
+    #[error("the HTTP client could not be built")]
+    Client(#[source] reqwest::Error),
+}
+
+/// Why an exchange over HTTP failed. Nothing of the URL or the body is in it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HttpFailure {
+    /// The server could not be reached; the innermost cause.
+    #[error("the server cannot be reached: {0}")]
+    Unreachable(String),
+    /// The exchange broke off; the innermost cause.
+    #[error("the exchange broke off: {0}")]
+    Interrupted(String),
+    /// The server wants credentials, or others.
+    #[error("the server refused the credentials with status {status}")]
+    Unauthorized {
+        /// 401 or 403.
+        status: u16,
+        /// The `WWW-Authenticate` header, where it is text.
+        challenge: Option<String>,
+    },
+    /// The server answered with another status than success.
+    #[error("the server answered with status {0}")]
+    Status(u16),
+    /// The server redirected to another origin or with another method.
+    #[error("the server redirects with status {0}, which is not followed: it could lead credentials elsewhere")]
+    Redirected(u16),
+    /// The answer is neither JSON nor a stream of events.
+    #[error("the server answered with content that is neither JSON nor an event stream; is this an MCP endpoint?")]
+    ContentType,
+    /// The exchange ended without an answer to the request.
+    #[error("the exchange ended without an answer")]
+    NoAnswer,
+    /// The session is not known to the server any more.
+    #[error("the session is not known to the server any more")]
+    SessionExpired,
+}
+
+impl HttpFailure {
+    pub(super) fn from_reqwest(error: &reqwest::Error) -> Self {
+        let cause = innermost(error);
+        if error.is_connect() { Self::Unreachable(cause) } else { Self::Interrupted(cause) }
+    }
+}
+
+/// Returns the text of the innermost cause: those above repeat the URL, which may hold a key.
+fn innermost(error: &reqwest::Error) -> String {
+    let mut cause: Option<&(dyn Error + 'static)> = error.source();
+    while let Some(inner) = cause.and_then(Error::source) {
+        cause = Some(inner);
+    }
+    cause.map_or_else(|| "no further cause is known".to_owned(), ToString::to_string)
+}
