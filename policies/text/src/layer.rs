@@ -16,6 +16,8 @@ pub enum Encoding {
     Rot13,
     /// Written backwards.
     Reversed,
+    /// Percent-encoded, as in a URL.
+    Percent,
 }
 
 /// A part of a text that says something once decoded.
@@ -58,36 +60,56 @@ pub fn fragments(text: &str) -> Vec<Fragment> {
             break;
         }
     }
-    found.extend(turned(text));
     found
 }
 
-/// Whole-text ciphers are tried only where the text speaks of them: they would double the work for everyone else.
-fn turned(text: &str) -> Vec<Fragment> {
-    let mut found = Vec::new();
+/// Words that announce a cipher over the text around them, or are themselves such a cipher's commonest words.
+///
+/// Whole-text ciphers are tried only where one of these stands: they would double the work for everyone else.
+pub(crate) const CUES: [(&str, Encoding); 10] = [
+    ("rot13", Encoding::Rot13),
+    ("rot-13", Encoding::Rot13),
+    ("rot 13", Encoding::Rot13),
+    ("caesar", Encoding::Rot13),
+    ("backwards", Encoding::Reversed),
+    ("reversed", Encoding::Reversed),
+    ("right to left", Encoding::Reversed),
+    ("eht", Encoding::Reversed),
+    ("dna", Encoding::Reversed),
+    ("*%20*", Encoding::Percent),
+];
+
+/// Returns the whole text, up to a bound, with a cipher taken off.
+pub(crate) fn turned(text: &str, encoding: Encoding) -> Option<Fragment> {
     let head = text.get(..text.floor_char_boundary(MOST)).unwrap_or(text);
-    if mentions(head, &["rot13", "rot-13", "rot 13", "caesar"]) {
-        found.push(Fragment {
-            range: 0..head.len(),
-            encoding: Encoding::Rot13,
-            text: head.chars().map(rot13).collect(),
-        });
-    }
-    if mentions(head, &["backward", "revers", "right to left", "eht "]) {
-        found.push(Fragment { range: 0..head.len(), encoding: Encoding::Reversed, text: head.chars().rev().collect() });
-    }
-    found
+    let said: String = match encoding {
+        Encoding::Rot13 => head.chars().map(rot13).collect(),
+        Encoding::Reversed => head.chars().rev().collect(),
+        Encoding::Percent => percent(head),
+        Encoding::Base64 | Encoding::Hex => return None,
+    };
+    Some(Fragment { range: 0..head.len(), encoding, text: said })
 }
 
-/// True where the text contains one of the words, which are lowercase.
-fn mentions(text: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| {
-        let (first, length) = (word.as_bytes().first().copied().unwrap_or_default(), word.len());
-        text.as_bytes().windows(length).any(|window| {
-            window.first().is_some_and(|byte| byte.eq_ignore_ascii_case(&first))
-                && window.eq_ignore_ascii_case(word.as_bytes())
-        })
-    })
+/// Decodes `%20` and its like (RFC 3986 §2.1); bytes that are no text stay as they are.
+fn percent(text: &str) -> String {
+    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok());
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut offset = 0;
+    while let Some(byte) = bytes.get(offset) {
+        match (byte, digit(bytes.get(offset + 1)), digit(bytes.get(offset + 2))) {
+            (b'%', Some(high), Some(low)) => {
+                out.push(high << 4 | low);
+                offset += 3;
+            }
+            _ => {
+                out.push(*byte);
+                offset += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 const fn in_run(byte: u8) -> bool {

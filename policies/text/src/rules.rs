@@ -24,7 +24,7 @@ pub use pattern::PatternError;
 use crate::layer::{self, Encoding};
 use crate::normal::Normal;
 use lexicon::Lexicon;
-use literal::{Literals, Tags};
+use literal::{Literals, Meaning, Tags};
 use pattern::{Draft, Pattern, Seen};
 use token::{Flags, Token};
 
@@ -264,11 +264,12 @@ impl Rules {
                 (base + range.start..base + range.end, None)
             }
         };
-        self.scan_plain(normal.text(), names, &place, scratch);
+        let ciphers = self.scan_plain(normal.text(), names, &place, scratch);
         if depth == DEPTH {
             return;
         }
-        for fragment in layer::fragments(normal.text()) {
+        let turned = ciphers.into_iter().filter_map(|encoding| layer::turned(normal.text(), encoding));
+        for fragment in layer::fragments(normal.text()).into_iter().chain(turned) {
             let (range, inner) = place(fragment.range.clone());
             let encoding = inner.unwrap_or(fragment.encoding);
             self.scan_layers(&fragment.text, base, names, Some((&range, encoding)), depth + 1, scratch);
@@ -281,14 +282,19 @@ impl Rules {
         names: &Names<'_>,
         place: &dyn Fn(Range<usize>) -> (Range<usize>, Option<Encoding>),
         scratch: &mut Scratch,
-    ) {
+    ) -> Vec<Encoding> {
         let first = &mut scratch.first;
         let mut found = |rule: usize, range: Range<usize>| {
             if let Some(slot) = first.get_mut(rule).filter(|slot| slot.is_none()) {
                 *slot = Some(place(range));
             }
         };
-        self.literals.scan(text, &mut found);
+        let mut ciphers = Vec::new();
+        self.literals.scan(text, |meaning, range| match meaning {
+            Meaning::Rule(rule) => found(rule, range),
+            Meaning::Cipher(encoding) if !ciphers.contains(&encoding) => ciphers.push(encoding),
+            Meaning::Cipher(_) => {}
+        });
         self.tags.scan(text, &mut found);
         token::tokens(text, &self.lexicon, names, &mut scratch.tokens);
         scratch.seen.collect(&scratch.tokens, self.lexemes);
@@ -314,6 +320,7 @@ impl Rules {
                 }
             }
         }
+        ciphers
     }
 
     /// Joins signals to combined rules, applies exceptions and drops what is a mere signal.

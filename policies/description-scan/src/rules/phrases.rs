@@ -48,6 +48,7 @@ pub(crate) fn look(
                 Encoding::Base64 => " (encoded in base64)",
                 Encoding::Hex => " (encoded in hexadecimal)",
                 Encoding::Rot13 => " (encoded in ROT13)",
+                Encoding::Percent => " (percent-encoded)",
                 Encoding::Reversed => " (written backwards)",
             });
         }

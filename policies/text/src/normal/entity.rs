@@ -7,7 +7,7 @@ const LONGEST: usize = 14;
 pub(super) fn may_occur(text: &str) -> bool {
     let bytes = text.as_bytes();
     bytes.windows(2).any(|pair| {
-        matches!(pair, [b'&', b'#'] | [b'\\', b'u' | b'U' | b'x'])
+        matches!(pair, [b'&', b'#'] | [b'\\', b'u' | b'U' | b'x' | b'n' | b't' | b'r'])
             || matches!(pair, [b'&', next] if next.is_ascii_lowercase())
     })
 }
@@ -23,6 +23,9 @@ pub(super) fn at(text: &str, from: usize) -> Option<(char, usize)> {
         [b'\\', b'u', ..] => fixed(rest, 4),
         [b'\\', b'U', ..] => fixed(rest, 8),
         [b'\\', b'x', ..] => fixed(rest, 2),
+        // A text that was quoted once more: `\n` before a word would otherwise join it.
+        [b'\\', b'n' | b'r', ..] => Some(('\n', 2)),
+        [b'\\', b't', ..] => Some((' ', 2)),
         _ => None,
     }
 }

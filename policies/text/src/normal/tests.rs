@@ -6,7 +6,7 @@ fn said(text: &str) -> String {
 
 #[test]
 fn plain_text_is_borrowed() {
-    assert!(matches!(Normal::new("a plain text, with R&D and \\n in it").text, Cow::Borrowed(_)));
+    assert!(matches!(Normal::new("a plain text, with R&D and 5 % in it").text, Cow::Borrowed(_)));
 }
 
 #[test]

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use crate::layer::{CUES, Encoding};
+
 /// All literals of a pack in one automaton.
 #[derive(Debug)]
 pub(super) struct Literals {
@@ -13,9 +15,18 @@ pub(super) struct Literals {
     sources: Vec<Source>,
 }
 
+/// What a literal stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Meaning {
+    /// A match of the rule with that index.
+    Rule(usize),
+    /// The text may be turned by a cipher.
+    Cipher(Encoding),
+}
+
 #[derive(Debug)]
 struct Source {
-    rule: usize,
+    meaning: Meaning,
     left: bool,
     right: bool,
 }
@@ -27,16 +38,17 @@ pub struct LiteralsError(#[source] aho_corasick::BuildError);
 
 impl Literals {
     pub(super) fn build(literals: &[(usize, &str)]) -> Result<Self, LiteralsError> {
-        let mut sources = Vec::with_capacity(literals.len());
-        let mut texts = Vec::with_capacity(literals.len());
-        for (rule, literal) in literals {
+        let mut sources = Vec::with_capacity(literals.len() + CUES.len());
+        let mut texts = Vec::with_capacity(literals.len() + CUES.len());
+        let ciphers = CUES.iter().map(|(cue, encoding)| (Meaning::Cipher(*encoding), *cue));
+        for (meaning, literal) in literals.iter().map(|(rule, literal)| (Meaning::Rule(*rule), *literal)).chain(ciphers) {
             let folded = crate::normal::Normal::new(literal).text().to_lowercase();
             let open_left = folded.starts_with('*');
             let open_right = folded.ends_with('*');
             let text = folded.trim_start_matches('*').trim_end_matches('*').to_owned();
             let edge = |character: Option<char>| character.is_some_and(|c| c.is_ascii_alphanumeric());
             sources.push(Source {
-                rule: *rule,
+                meaning,
                 left: !open_left && (edge(text.chars().next()) || text.starts_with('.')),
                 right: !open_right && edge(text.chars().next_back()),
             });
@@ -51,8 +63,8 @@ impl Literals {
         Ok(Self { automaton, sources })
     }
 
-    /// Calls `found` with the rule and range of each literal.
-    pub(super) fn scan(&self, text: &str, mut found: impl FnMut(usize, Range<usize>)) {
+    /// Calls `found` with the meaning and range of each literal.
+    pub(super) fn scan(&self, text: &str, mut found: impl FnMut(Meaning, Range<usize>)) {
         let bytes = text.as_bytes();
         let word = |offset: Option<usize>| {
             offset
@@ -64,7 +76,7 @@ impl Literals {
             let cut_left = source.left && word(hit.start().checked_sub(1));
             let cut_right = source.right && word(Some(hit.end()));
             if !cut_left && !cut_right {
-                found(source.rule, hit.range());
+                found(source.meaning, hit.range());
             }
         }
     }
@@ -98,7 +110,7 @@ impl Tags {
             from = start + 1;
             let angle = bytes.get(start) == Some(&b'<');
             let Some(inner) = bytes.get(from..bytes.len().min(from + LONGEST)) else { break };
-            let lead = inner.iter().take_while(|byte| matches!(byte, b' ' | b'/' | b'|' | b'<' | b'!' | b'-')).count();
+            let lead = inner.iter().take_while(|byte| matches!(byte, b' ' | b'/' | b'|' | b'<' | b'-') || angle && **byte == b'!').count();
             let name_of = inner.get(lead..).unwrap_or_default();
             let length =
                 name_of.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();

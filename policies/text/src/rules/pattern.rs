@@ -223,6 +223,9 @@ impl Draft {
                 choice.needed.0 |= Flags::named(flag).ok_or_else(|| fault("unknown flag behind `&`"))?.0;
             }
             let body = body.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')).unwrap_or(body);
+            if body.contains(['(', ')']) {
+                return Err(fault("brackets hold alternatives of one word each"));
+            }
             for part in body.split('|') {
                 if let Some(name) = part.strip_prefix('{').and_then(|inner| inner.strip_suffix('}')) {
                     choice.entries.extend(sets.get(name).ok_or_else(|| fault("unknown set"))?.iter().cloned());

@@ -85,7 +85,8 @@ pub(super) fn tokens(text: &str, lexicon: &Lexicon, names: &Names<'_>, out: &mut
     let (mut offset, mut sentence, mut line, mut quote) = (0, true, true, None);
     while offset < bytes.len() {
         let byte = at(offset);
-        if !begins_token(byte, at(offset + 1)) {
+        let previous = offset.checked_sub(1).map_or(b' ', at);
+        if !begins_token(previous, byte, at(offset + 1)) {
             match byte {
                 b'.' | b'!' | b'?' => sentence |= !word_byte(at(offset + 1)),
                 b'\n' => {
@@ -98,7 +99,11 @@ pub(super) fn tokens(text: &str, lexicon: &Lexicon, names: &Names<'_>, out: &mut
             offset += 1;
             continue;
         }
-        let (end, shape) = extent(bytes, offset);
+        let (end, shape) = match quote {
+            Some((mark, place)) if place + 1 == offset => quoted_name(bytes, offset, mark),
+            _ => None,
+        }
+        .unwrap_or_else(|| extent(bytes, offset));
         let word = bytes.get(offset..end).unwrap_or_default();
         let mut flags = shape;
         if let Some((mark, place)) = quote.take()
@@ -145,8 +150,22 @@ const fn word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
-const fn begins_token(byte: u8, next: u8) -> bool {
-    word_byte(byte) || matches!(byte, b'~' | b'/' | b'.' | b'$' if word_byte(next) || next == b'/' || next == b'{')
+const fn begins_token(previous: u8, byte: u8, next: u8) -> bool {
+    if word_byte(byte) {
+        return true;
+    }
+    let opens = previous.is_ascii_whitespace() || matches!(previous, b'"' | b'\'' | b'`' | b'(' | b'=' | b':' | b'[');
+    opens && matches!(byte, b'~' | b'/' | b'.' | b'$') && (word_byte(next) || matches!(next, b'/' | b'{' | b'.'))
+}
+
+/// Returns the extent of a name with hyphens that stands alone between quotes: one name, not several words.
+fn quoted_name(bytes: &[u8], from: usize, mark: u8) -> Option<(usize, Flags)> {
+    /// Names of tools have at most 128 characters.
+    const LONGEST: usize = 128;
+    let rest = bytes.get(from..)?;
+    let length = rest.iter().take(LONGEST).take_while(|byte| word_byte(**byte) || **byte == b'-').count();
+    let hyphen = rest.get(..length)?.contains(&b'-');
+    (hyphen && rest.get(length) == Some(&mark)).then_some((from + length, Flags::IDENTIFIER))
 }
 
 /// True where what follows a line end begins a paragraph or an item of a list.
@@ -199,6 +218,10 @@ fn extent(bytes: &[u8], from: usize) -> (usize, Flags) {
         }
         previous = byte;
         length = index + 1;
+    }
+    if rest.get(..4).is_some_and(|head| head.eq_ignore_ascii_case(b"www.")) {
+        let length = rest.iter().take_while(|byte| !ends_path(**byte)).count();
+        return (from + trimmed(rest, length), Flags::URL);
     }
     if rest.first().is_some_and(u8::is_ascii_digit) {
         flags = flags.with(Flags::NUMBER);
