@@ -15,7 +15,7 @@ use portcullis_model::{
 
 use crate::{Call, Environment, Launching, ServerMessage, ServerRequest};
 pub(crate) use place::Place;
-pub(crate) use walk::{Collected, TooLarge, collect};
+pub(crate) use walk::{Collected, TooLarge, collect, collect_whole};
 
 /// A subject, and what is needed to write edits of it back into the document.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub(crate) fn call(call: &Call) -> Result<Segmented, TooLarge> {
         CallKind::Resource => Place::Reading,
         CallKind::Completion => Place::Completing,
     };
-    let collected = collect(&arguments, place)?;
+    let collected = collect_whole(&arguments, place)?;
     Ok(Segmented::plain(Subject::Call(CallSubject {
         server: call.server.clone(),
         kind: call.kind,
@@ -127,13 +127,20 @@ pub(crate) fn message(message: &ServerMessage) -> Result<Segmented, TooLarge> {
     Ok(Segmented { subject, encoded })
 }
 
-/// Builds the subject of the request gate.
+/// Builds the subject of the request gate. A binary in its document is replaced by its digest: a policy can do nothing
+/// with an image but wait for it to be copied.
 pub(crate) fn request(request: &ServerRequest) -> Result<Segmented, TooLarge> {
-    let Collected { segments, encoded, descriptors: _ } = collect(&request.document, Place::Request)?;
+    let Collected { segments, encoded, descriptors } = collect_whole(&request.document, Place::Request)?;
+    let mut document = request.document.clone();
+    for descriptor in descriptors {
+        if let Some(place) = document.pointer_mut(&descriptor.pointer) {
+            *place = Value::from(format!("sha256:{}", descriptor.digest));
+        }
+    }
     let subject = Subject::Request(RequestSubject {
         server: request.server.clone(),
         kind: request.kind.clone(),
-        document: request.document.clone(),
+        document,
         segments,
     });
     Ok(Segmented { subject, encoded })

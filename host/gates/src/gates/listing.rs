@@ -14,7 +14,7 @@ use crate::edits::{apply, put_up};
 use crate::judge::{MOST_ROUNDS, Outcome, add_fences, admit, counted_edits, open_gate, strongest};
 use crate::passage::{Passage, Refused};
 use crate::segments::walk::MOST_TEXT;
-use crate::segments::{collect, definition, item_place};
+use crate::segments::{collect_whole, definition, item_place};
 use crate::set::Chain;
 use crate::{
     ActivePolicy, Cleared, Context, Cost, Evaluation, Fault, Gates, ListedItem, RecordedDecision, RefusalCode,
@@ -88,7 +88,7 @@ async fn run_round(
         while members.len() < Batch::LARGEST
             && let Some(one) = rest.peek()
         {
-            let Ok(collected) = collect(&one.item.document, item_place(one.item.kind)) else {
+            let Ok(collected) = collect_whole(&one.item.document, item_place(one.item.kind)) else {
                 if let Some(one) = rest.next() {
                     one.close(Err(Refused::by_host(RefusalCode::TooLarge, "the item is larger than a gate judges")));
                 }

@@ -1,7 +1,9 @@
-use portcullis_model::json::parse_str;
+use portcullis_model::json::{parse_str, push_index, push_key};
 use portcullis_model::{Digest, Segment};
 
+use super::place::is_known_word;
 use super::*;
+use proptest::prelude::*;
 
 fn found(text: &str, place: Place) -> Vec<(String, Role, bool, String)> {
     let collected = collect(&parse_str(text).unwrap(), place).unwrap();
@@ -179,4 +181,124 @@ fn drift_names_the_fields_that_changed_came_and_went() {
     );
     assert_eq!(definition::drift(&before, before.digest(), Some(&pinned)).0, PinState::Approved);
     assert_eq!(definition::drift(&before, before.digest(), None).0, PinState::Unpinned);
+}
+
+#[test]
+fn a_request_shows_policies_the_digest_of_a_binary() {
+    let document = parse_str(
+        r#"{"messages":[{"role":"user","content":{"type":"image","mimeType":"image/png","data":"iVBORw0KGgo="}}]}"#,
+    )
+    .unwrap();
+    let sent = ServerRequest {
+        server: portcullis_model::ServerName::parse("s").unwrap(),
+        kind: portcullis_model::RequestKind::Sampling(portcullis_model::Sampling::default()),
+        document,
+    };
+    let Subject::Request(subject) = request(&sent).unwrap().subject else { panic!("another subject") };
+    let shown = subject.document.pointer("/messages/0/content/data").unwrap().as_str().unwrap();
+    assert_eq!(shown, format!("sha256:{}", Digest::of(b"\x89PNG\r\n\x1a\n")));
+}
+
+/// Every string below a value with its pointer.
+fn strings(value: &Value, pointer: &mut String, all: &mut Vec<(String, String)>) {
+    let base = pointer.len();
+    match value {
+        Value::String(text) => all.push((pointer.clone(), text.clone())),
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                push_index(pointer, index);
+                strings(item, pointer, all);
+                pointer.truncate(base);
+            }
+        }
+        Value::Object(object) => {
+            for (key, member) in object.iter() {
+                push_key(pointer, key);
+                strings(member, pointer, all);
+                pointer.truncate(base);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Values whose keys are words of the protocol as often as not.
+fn value() -> impl Strategy<Value = Value> {
+    const WORDS: &[&str] = &[
+        "name",
+        "description",
+        "title",
+        "type",
+        "text",
+        "data",
+        "blob",
+        "mimeType",
+        "resource",
+        "content",
+        "contents",
+        "structuredContent",
+        "_meta",
+        "annotations",
+        "inputSchema",
+        "properties",
+        "$defs",
+        "items",
+        "enum",
+        "default",
+        "arguments",
+        "icons",
+        "messages",
+        "message",
+        "role",
+        "tools",
+        "error",
+        "execution",
+        "ref",
+        "hints",
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        Just(Value::from(true)),
+        Just(Value::from("text")),
+        Just(Value::from("image")),
+        Just(Value::from("aGVsbG8=")),
+        "[a-z ~/é\u{200b}]{0,6}".prop_map(Value::from),
+    ];
+    let key = prop_oneof![proptest::sample::select(WORDS).prop_map(str::to_owned), "[a-z~/]{0,3}"];
+    leaf.prop_recursive(5, 40, 6, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            proptest::collection::vec((key.clone(), inner), 0..5).prop_map(|members| {
+                let mut object = Object::new();
+                for (key, value) in members {
+                    object.insert(key, value);
+                }
+                Value::from(object)
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn no_string_of_any_value_escapes_judgement(value in value(), place in proptest::sample::select(&[
+        Place::Item, Place::Result, Place::Error, Place::Progress, Place::Log, Place::Request, Place::Reading,
+        Place::Completing, Place::Free(Role::Argument),
+    ][..])) {
+        let collected = collect(&value, place).unwrap();
+        let mut all = Vec::new();
+        strings(&value, &mut String::new(), &mut all);
+        for (pointer, text) in all {
+            let judged = collected.segments.iter().enumerate().any(|(index, segment)| {
+                let same = segment.text == text
+                    || collected.encoded.contains(&index) && binary::decode(&text).unwrap() == segment.text.as_bytes();
+                segment.pointer == pointer && !segment.key && same
+            });
+            let described = collected.descriptors.iter().any(|descriptor| descriptor.pointer == pointer);
+            prop_assert!(judged || described || text.is_empty() || is_known_word(&text), "{pointer}: {text:?}");
+        }
+        for segment in &collected.segments {
+            prop_assert!(value.pointer(&segment.pointer).is_some(), "{segment:?}");
+        }
+    }
 }

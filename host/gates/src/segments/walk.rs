@@ -36,12 +36,22 @@ pub(crate) struct Collected {
 
 /// Collects the model-visible strings of a value that stands at a place.
 pub(crate) fn collect(value: &Value, place: Place) -> Result<Collected, TooLarge> {
+    run(value, place, false)
+}
+
+/// Collects the same where policies get the value itself as well: then all of it counts against the size.
+pub(crate) fn collect_whole(value: &Value, place: Place) -> Result<Collected, TooLarge> {
+    run(value, place, true)
+}
+
+fn run(value: &Value, place: Place, whole: bool) -> Result<Collected, TooLarge> {
     let mut walk = Walk {
         collected: Collected::default(),
         pointer: String::new(),
         text: MOST_TEXT,
         pointers: MOST_POINTERS,
         depth: 0,
+        whole,
     };
     walk.value(value, place)?;
     Ok(walk.collected)
@@ -55,6 +65,8 @@ struct Walk {
     /// Bytes of pointers that may still be collected.
     pointers: usize,
     depth: usize,
+    /// True where numbers and literals count, too.
+    whole: bool,
 }
 
 impl Walk {
@@ -64,6 +76,8 @@ impl Walk {
             Value::String(text) => self.push(place.role(), false, text.clone()),
             Value::Array(items) => self.nested(|walk| walk.array(items, place)),
             Value::Object(object) => self.nested(|walk| walk.object(object, place)),
+            Value::Number(number) if self.whole => self.charge(number.as_str().len()),
+            Value::Null | Value::Bool(_) if self.whole => self.charge("false".len()),
             Value::Null | Value::Bool(_) | Value::Number(_) => Ok(()),
         }
     }

@@ -43,7 +43,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// Returns the session of that id, or opens it.
+    /// Returns the session of that id, or opens it. Whoever makes up ids gives no two principals the same one.
     pub fn open(
         &self,
         id: &SessionId,
@@ -71,11 +71,11 @@ impl Sessions {
         Ok(session)
     }
 
-    /// Returns the session of that id, if it lives, and counts as a sign of life.
-    pub fn get(&self, id: &SessionId) -> Option<Arc<Session>> {
+    /// Returns the session of that id, if it lives and belongs to that principal, and counts as a sign of life.
+    pub fn get(&self, id: &SessionId, principal: &Principal) -> Option<Arc<Session>> {
         let now = Instant::now();
         let mut live = lock(&self.live);
-        let known = live.get_mut(id)?;
+        let known = live.get_mut(id).filter(|known| known.session.principal == *principal)?;
         if known.session.era == Era::Stateless && known.is_idle(now) {
             live.remove(id);
             return None;

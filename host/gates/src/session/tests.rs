@@ -114,7 +114,7 @@ async fn a_stateless_session_ends_after_its_idle_window_and_comes_back_without_l
     advance(Duration::from_mins(29)).await;
     assert_eq!(open(&sessions, "one", Era::Stateless).unwrap().labels().len(), 1);
     advance(Duration::from_mins(30)).await;
-    assert!(sessions.get(&SessionId::parse("one").unwrap()).is_none());
+    assert!(sessions.get(&SessionId::parse("one").unwrap(), &principal("user")).is_none());
     assert!(open(&sessions, "one", Era::Stateless).unwrap().labels().is_empty());
 }
 
@@ -124,9 +124,10 @@ async fn a_session_of_the_initialize_era_lives_until_it_is_closed() {
     let id = SessionId::parse("one").unwrap();
     open(&sessions, "one", Era::Initialize).unwrap().add_labels([label("a", "s")]);
     advance(Duration::from_hours(48)).await;
-    assert_eq!(sessions.get(&id).unwrap().labels().len(), 1);
+    assert_eq!(sessions.get(&id, &principal("user")).unwrap().labels().len(), 1);
+    assert!(sessions.get(&id, &principal("other")).is_none());
     assert!(sessions.close(&id));
-    assert!(sessions.get(&id).is_none());
+    assert!(sessions.get(&id, &principal("user")).is_none());
 }
 
 #[tokio::test(start_paused = true)]
@@ -140,5 +141,5 @@ async fn the_number_of_sessions_is_bounded_and_live_ones_are_never_dropped_for_n
     advance(Duration::from_mins(31)).await;
     assert!(open(&sessions, "more", Era::Initialize).is_ok());
     assert_eq!(sessions.count(), 2);
-    assert!(Arc::ptr_eq(&sessions.get(&held.id).unwrap(), &held));
+    assert!(Arc::ptr_eq(&sessions.get(&held.id, &principal("user")).unwrap(), &held));
 }

@@ -2,11 +2,7 @@
 
 use portcullis_gates::{Call, Cleared, Receipt};
 
-fn literal(value: Call, receipt: Receipt) -> Cleared<Call> {
-    Cleared { value, receipt }
-}
-
-fn constructor(value: Call, receipt: Receipt) -> Cleared<Call> {
+fn forge(value: Call, receipt: Receipt) -> Cleared<Call> {
     Cleared::new(value, receipt)
 }
 

@@ -51,3 +51,57 @@ fn the_digest_of_a_server_entry_depends_on_the_key() {
     assert_ne!(gates([1; 32]).keyed_digest(&entry), gates([2; 32]).keyed_digest(&entry));
     assert_eq!(gates([1; 32]).keyed_digest(&entry), gates([1; 32]).keyed_digest(&entry));
 }
+
+/// Keeps the fields of each decision.
+#[derive(Clone, Default)]
+struct Lines(Arc<std::sync::Mutex<Vec<String>>>);
+
+struct Fields(String);
+
+impl tracing::field::Visit for Fields {
+    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn std::fmt::Debug) {
+        use std::fmt::Write as _;
+        write!(self.0, " {field}={value:?}").unwrap();
+    }
+}
+
+impl tracing::Subscriber for Lines {
+    fn enabled(&self, metadata: &tracing::Metadata<'_>) -> bool {
+        metadata.target() == "portcullis::decision"
+    }
+
+    fn new_span(&self, _span: &tracing::span::Attributes<'_>) -> tracing::span::Id {
+        tracing::span::Id::from_u64(1)
+    }
+
+    fn record(&self, _span: &tracing::span::Id, _values: &tracing::span::Record<'_>) {}
+
+    fn record_follows_from(&self, _span: &tracing::span::Id, _follows: &tracing::span::Id) {}
+
+    fn event(&self, event: &tracing::Event<'_>) {
+        let mut fields = Fields(String::new());
+        event.record(&mut fields);
+        self.0.lock().unwrap().push(fields.0);
+    }
+
+    fn enter(&self, _span: &tracing::span::Id) {}
+
+    fn exit(&self, _span: &tracing::span::Id) {}
+}
+
+#[tokio::test]
+async fn each_decision_is_one_line_without_payload() {
+    let lines = Lines::default();
+    let _guard = tracing::subscriber::set_default(lines.clone());
+    let (gates, _) = gates(vec![policy("p", &[GateName::Call], says(deny("no")))]);
+    let context = context(&gates);
+    let hostile = Call { name: "t\u{1b}[2J".to_owned(), ..call(r#"{"path":"confidential"}"#) };
+    gates.call(&context, hostile).await.unwrap_err();
+    gates.result(&context, message(r#"{"content":[{"type":"text","text":"confidential"}]}"#)).await.unwrap();
+    let lines = lines.0.lock().unwrap();
+    let [refused, cleared] = &lines[..] else { panic!("{lines:?}") };
+    let expected = r#" gate="call" policy="p" decision="refused" code="no" server="server" tool="t\\u{1b}[2J" session="one" elapsed_us="#;
+    assert!(refused.starts_with(expected), "{refused}");
+    assert!(cleared.starts_with(r#" gate="result" policy="" decision="cleared" code="" "#), "{cleared}");
+    assert!(!lines.concat().contains("confidential"));
+}
