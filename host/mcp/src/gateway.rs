@@ -45,7 +45,7 @@ pub use options::GatewayOptions;
 pub use safe_mode::safe_mode;
 
 pub(crate) use call::ClientCall;
-pub(crate) use link::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, Listable, Verb};
+pub(crate) use link::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, Pages};
 pub(crate) use peer::ServerPeer;
 
 /// All servers of a config behind the gates.
@@ -84,8 +84,7 @@ impl std::fmt::Debug for Gateway {
 impl Gateway {
     /// Builds a gateway for a config. No server is started yet.
     pub fn new(config: &Config, gates: Arc<Gates>, options: GatewayOptions) -> Arc<Self> {
-        let launcher =
-            Connector { supervisor: options.supervisor.clone(), stderr_log: options.stderr_log.clone() };
+        let launcher = Connector { supervisor: options.supervisor.clone(), stderr_log: options.stderr_log.clone() };
         Self::with_launcher(config, gates, options, Arc::new(launcher))
     }
 
@@ -232,9 +231,7 @@ impl Definitions for PublishedDefinitions {
         let snapshot = self.0.upgrade()?.snapshot();
         let catalogue = &snapshot.catalogue;
         let item = match kind {
-            CallKind::Tool => {
-                catalogue.tools().iter().find(|tool| tool.server() == server && tool.name() == name)
-            }
+            CallKind::Tool => catalogue.tools().iter().find(|tool| tool.server() == server && tool.name() == name),
             CallKind::Prompt => catalogue.prompt_of(server, name),
             CallKind::Resource => catalogue.resource_of(server, name),
             CallKind::Completion => {
@@ -269,3 +266,6 @@ pub(crate) fn passed_on(capabilities: &Value, mut allowed: impl FnMut(&str) -> b
     }
     declared.into()
 }
+
+#[cfg(test)]
+mod tests;

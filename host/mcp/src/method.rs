@@ -6,7 +6,7 @@
 mod client;
 mod server;
 
-pub use client::{ClientMethod, ClientNotification, Treatment};
+pub use client::{ClientMethod, ClientNotification, Listable, Treatment, Verb};
 pub use server::{ServerMethod, ServerNotification};
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ async fn ask(answer: fn(&Value) -> Option<Value>) -> Reply {
 }
 
 fn json(text: &str) -> Option<Value> {
-    Some(parse_str(text).unwrap())
+    parse_str(text).ok()
 }
 
 #[tokio::test]

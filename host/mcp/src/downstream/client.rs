@@ -157,7 +157,7 @@ mod tests {
         let (link, _outbox) = link();
         let waiting = tokio::spawn({
             let link = Arc::clone(&link);
-            async move { link.request("roots/list", &object! {}.into(), Duration::from_secs(60)).await }
+            async move { link.request("roots/list", &object! {}.into(), Duration::from_mins(1)).await }
         });
         tokio::task::yield_now().await;
         link.close();

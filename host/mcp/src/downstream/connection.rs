@@ -3,7 +3,6 @@
 use std::sync::{Arc, OnceLock};
 
 use portcullis_model::json::{Object, Value};
-use portcullis_model::object;
 use rmcp::model::{
     ConstString as _, PromptListChangedNotificationMethod, ResourceListChangedNotificationMethod,
     ToolListChangedNotificationMethod,
@@ -11,6 +10,7 @@ use rmcp::model::{
 
 use super::initialize::Introduction;
 use super::{ClientLink, ClientSession, InFlight, ListGroup, LogLevel, Outbox, Reply, StartError, own_code};
+use crate::approver::shown;
 use crate::gateway::{ClientCall, Gateway};
 use crate::jsonrpc::{
     ErrorObject, Id, Incoming, Malformed, Message, Notification, Request, Response, Side, code, write_error,
@@ -94,58 +94,50 @@ impl Connection {
 
     async fn request(&self, request: Request) {
         let Request { id, method, params } = request;
-        let kind = ClientMethod::parse(&method);
-        match (kind, self.session.get()) {
-            (ClientMethod::Initialize, None) => {
-                let reply = self.initialize(params.as_ref());
-                self.reply(&id, reply).await;
+        let treatment = ClientMethod::parse(&method).treatment();
+        let Some(session) = self.session.get() else {
+            let reply = match treatment {
+                Treatment::Introduce => self.initialize(params.as_ref()),
+                Treatment::Pong => Reply::Own(Object::new().into()),
+                Treatment::SetLevel | Treatment::List(_) | Treatment::Call(..) | Treatment::Refuse => {
+                    Reply::Error(ErrorObject::new(code::INVALID_REQUEST, "initialize must come first"))
+                }
+            };
+            return self.reply(&id, reply).await;
+        };
+        let reply = match treatment {
+            Treatment::Introduce => Reply::Error(ErrorObject::new(code::INVALID_REQUEST, "initialize was sent before")),
+            Treatment::Pong => Reply::Own(Object::new().into()),
+            Treatment::SetLevel => self.set_level(session, params.as_ref()),
+            Treatment::Refuse => {
+                tracing::debug!(method = %shown(&method, 64), "the client used a method that is not offered");
+                Reply::Error(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered"))
             }
-            (ClientMethod::Initialize, Some(_)) => {
-                self.fail(Some(&id), ErrorObject::new(code::INVALID_REQUEST, "initialize was sent before")).await;
+            Treatment::List(listable) => {
+                let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
+                return self.start(id, async move { gateway.list(&session, listable).await }).await;
             }
-            (ClientMethod::Ping, _) => self.reply(&id, Reply::Own(Object::new().into())).await,
-            (_, None) => {
-                self.fail(Some(&id), ErrorObject::new(code::INVALID_REQUEST, "initialize must come first")).await;
-            }
-            (_, Some(session)) => self.dispatch(Arc::clone(session), id, kind, &method, params).await,
-        }
-    }
-
-    async fn dispatch(
-        &self,
-        session: Arc<ClientSession>,
-        id: Id,
-        kind: ClientMethod,
-        method: &str,
-        params: Option<Value>,
-    ) {
-        let gateway = Arc::clone(&self.gateway);
-        let started = match (kind.treatment(), kind) {
-            (Treatment::Refuse, _) => {
-                let error = ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered");
-                tracing::debug!(method = %crate::approver::shown(method, 64), "the client used a method that is not offered");
-                return self.fail(Some(&id), error).await;
-            }
-            (Treatment::Answer, ClientMethod::SetLevel) => {
-                let reply = self.set_level(&session, params.as_ref());
-                return self.reply(&id, reply).await;
-            }
-            (Treatment::Answer, _) => {
-                self.in_flight.start(id.clone(), &self.outbox, async move { gateway.list(&session, kind).await })
-            }
-            (Treatment::Call(_), _) => {
-                let call = ClientCall { method: kind, params: object_of(params) };
-                self.in_flight.start(id.clone(), &self.outbox, async move { gateway.call(session, call).await })
+            Treatment::Call(kind, verb) => {
+                let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
+                let call = ClientCall { kind, verb, params: object_of(params) };
+                return self.start(id, async move { gateway.call(session, call).await }).await;
             }
         };
-        if let Err(error) = started {
-            let number = match error {
-                StartError::Duplicate => code::INVALID_REQUEST,
-                StartError::TooMany => own_code::TOO_MANY,
-            };
-            // Not by id where the id is running: its own answer is still to come.
-            let answered = (error == StartError::TooMany).then_some(&id);
-            self.fail(answered, ErrorObject::new(number, error.to_string())).await;
+        self.reply(&id, reply).await;
+    }
+
+    /// Starts work that may wait.
+    async fn start(&self, id: Id, work: impl Future<Output = Reply> + Send + 'static) {
+        let started = self.in_flight.start(id.clone(), &self.outbox, work);
+        match started {
+            Ok(()) => {}
+            Err(error @ StartError::TooMany) => {
+                self.fail(Some(&id), ErrorObject::new(own_code::TOO_MANY, error.to_string())).await;
+            }
+            // Not by its id: the answer of the one that is running is still to come.
+            Err(error @ StartError::Duplicate) => {
+                self.fail(None, ErrorObject::new(code::INVALID_REQUEST, error.to_string())).await;
+            }
         }
     }
 
@@ -231,9 +223,6 @@ fn changed_method(group: ListGroup) -> &'static str {
 }
 
 fn object_of(params: Option<Value>) -> Object {
-    match params {
-        Some(Value::Object(object)) => object,
-        // By position is no form that MCP has: it reads as no parameters, and what is required is then missing.
-        _ => object! {},
-    }
+    // By position is no form that MCP has: it reads as no parameters, and what is required is then missing.
+    if let Some(Value::Object(object)) = params { object } else { Object::new() }
 }

@@ -78,13 +78,10 @@ mod tests {
     async fn empty_lines_and_carriage_returns_are_passed_over_and_the_last_line_needs_no_end() {
         let messages =
             all(b"\n \r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"a\"}\r\n{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"b\"}").await;
-        let methods: Vec<_> = messages
-            .iter()
-            .filter_map(|message| match message {
-                Incoming::Message(Message::Request(request)) => Some(request.method.as_str()),
-                _ => None,
-            })
-            .collect();
+        let method = |message: &Incoming| {
+            if let Incoming::Message(Message::Request(request)) = message { Some(request.method.clone()) } else { None }
+        };
+        let methods: Vec<_> = messages.iter().filter_map(method).collect();
         assert_eq!(methods, ["a", "b"]);
     }
 

@@ -6,9 +6,9 @@ use std::time::Duration;
 /// too few for a storm of processes.
 const BUDGET: u32 = 5;
 /// The longest wait between two tries within the budget.
-const LONGEST: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_mins(1);
 /// A parked server is tried once in this time.
-const PARKED: Duration = Duration::from_secs(300);
+const PARKED: Duration = Duration::from_mins(5);
 
 /// How often a server failed in a row, and what follows.
 #[derive(Debug, Default)]

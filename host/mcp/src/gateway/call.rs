@@ -11,10 +11,10 @@ use rmcp::model::{ConstString as _, ProgressNotificationMethod};
 use tokio::sync::mpsc;
 
 use super::server::{Connected, Server};
-use super::{Answer, Gateway, LinkError, Verb};
+use super::{Answer, Gateway, LinkError};
 use crate::downstream::{ClientSession, Reply, own_code};
 use crate::jsonrpc::{ErrorObject, code};
-use crate::method::{ClientMethod, Treatment};
+use crate::method::Verb;
 
 /// So many progress notifications of one call wait to be judged; further ones are dropped by the link, as newer ones
 /// follow.
@@ -23,8 +23,10 @@ const MOST_PROGRESS: usize = 16;
 /// What a client asks of a server.
 #[derive(Debug)]
 pub(crate) struct ClientCall {
-    /// The method; one whose treatment is a call.
-    pub(crate) method: ClientMethod,
+    /// What is called.
+    pub(crate) kind: CallKind,
+    /// What is done with it.
+    pub(crate) verb: Verb,
     /// The parameters, in published names.
     pub(crate) params: Object,
 }
@@ -43,10 +45,7 @@ pub(crate) struct Route {
 impl Gateway {
     /// Answers a call of a client.
     pub(crate) async fn call(self: &Arc<Self>, session: Arc<ClientSession>, call: ClientCall) -> Reply {
-        let Treatment::Call(kind) = call.method.treatment() else {
-            return Reply::Error(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered"));
-        };
-        let mut params = call.params;
+        let ClientCall { kind, verb, mut params } = call;
         let route = match self.route(kind, &mut params) {
             Ok(route) => route,
             Err(error) => return Reply::Error(error),
@@ -55,11 +54,6 @@ impl Gateway {
             return self.use_utility(&session, route, utility, params).await;
         }
         let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
-        let verb = match call.method {
-            ClientMethod::Subscribe => Verb::Subscribe,
-            ClientMethod::Unsubscribe => Verb::Unsubscribe,
-            _ => Verb::Plain,
-        };
         let reply = self.pass(&session, &route, verb, params.into(), token).await;
         if let Reply::Cleared(message) = &reply
             && message.get().kind == ResultKind::Result

@@ -11,9 +11,11 @@ use rmcp::model::{ConstString as _, ProgressNotificationMethod, SubscribeRequest
 use tokio::sync::mpsc;
 
 use super::link::Boxed;
-use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, Listable, ServerPeer, Verb};
+use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, Pages, ServerPeer};
 use crate::approver::shown;
 use crate::jsonrpc::ErrorObject;
+use crate::method::{Listable, Verb};
+use crate::transport::http::HttpFailure;
 use crate::transport::stdio::StderrSink;
 use crate::upstream::{
     BoxFuture, CallError, CallOptions, CloseReason, ConnectError, ConnectFailure, ConnectOptions, ListMethod, Peer,
@@ -93,7 +95,10 @@ fn describe(error: &ConnectError) -> LaunchError {
         ConnectFailure::Timeout(_) => ("connect-timeout", true),
         ConnectFailure::Version(_) => ("protocol-version", false),
         ConnectFailure::Unsupported(_) => ("unsupported", false),
-        _ => ("handshake-failed", true),
+        ConnectFailure::Http(_) => ("not-an-endpoint", false),
+        ConnectFailure::Launcher(_) => ("no-supervisor", false),
+        ConnectFailure::Handshake(error) => (error.code(), true),
+        ConnectFailure::Refused(_) => ("handshake-refused", true),
     };
     LaunchError { code, detail, retry }
 }
@@ -192,7 +197,7 @@ impl Link for UpstreamLink {
         })
     }
 
-    fn list(&self, listable: Listable) -> Boxed<'_, Result<(Vec<Value>, Option<String>), LinkError>> {
+    fn list(&self, listable: Listable) -> Boxed<'_, Result<Pages, LinkError>> {
         let method = match listable {
             Listable::Tools => ListMethod::Tools,
             Listable::Prompts => ListMethod::Prompts,
@@ -201,7 +206,8 @@ impl Link for UpstreamLink {
         };
         Box::pin(async move {
             let listing = self.upstream.list(method).await.map_err(translate)?;
-            Ok((listing.items, listing.incomplete.map(|incomplete| incomplete.to_string())))
+            let incomplete = listing.incomplete.map(|incomplete| incomplete.to_string());
+            Ok(Pages { items: listing.items, incomplete })
         })
     }
 
@@ -226,6 +232,12 @@ fn translate(error: CallError) -> LinkError {
         CallError::Timeout(limit) => LinkError::TimedOut { limit },
         CallError::Closed(reason) => LinkError::Gone { detail: reason.to_string(), sent: true },
         CallError::Busy(_) | CallError::Gated => LinkError::Gone { detail: error.to_string(), sent: false },
-        _ => LinkError::Malformed { detail: error.to_string() },
+        CallError::Http(failure) => {
+            let sent = !matches!(failure, HttpFailure::Unreachable(_));
+            LinkError::Gone { detail: failure.to_string(), sent }
+        }
+        CallError::Malformed(_) | CallError::Unattributed | CallError::Cancelled => {
+            LinkError::Malformed { detail: error.to_string() }
+        }
     }
 }

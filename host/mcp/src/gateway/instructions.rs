@@ -31,7 +31,7 @@ impl Gateway {
             text.push_str("\n\n");
             text.push_str(&down);
         }
-        let mut left_out = 0_usize;
+        let mut left_out = false;
         for instructions in self.snapshot().catalogue.instructions() {
             let server = shown(instructions.server().as_str(), 64);
             let Value::String(own) = &instructions.cleared().get().document else {
@@ -41,11 +41,11 @@ impl Gateway {
             if text.len() + block.len() <= LONGEST {
                 text.push_str(&block);
             } else {
-                left_out += 1;
+                left_out = true;
             }
         }
-        if left_out > 0 {
-            text.push_str(&format!("\n\nInstructions of {left_out} more servers were left out for length."));
+        if left_out {
+            text.push_str("\n\nInstructions of more servers were left out for length.");
         }
         text
     }
@@ -65,10 +65,7 @@ pub(crate) fn down(statuses: &[ServerStatus]) -> Option<String> {
         return None;
     }
     let more = named.len().saturating_sub(MOST_NAMED);
-    let mut text = format!("Not available now: {}", named.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", "));
-    if more > 0 {
-        text.push_str(&format!(" and {more} more"));
-    }
-    text.push('.');
-    Some(text)
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let named = named.into_iter().take(MOST_NAMED).collect::<Vec<_>>().join(", ");
+    Some(format!("Not available now: {named}{more}."))
 }

@@ -13,8 +13,9 @@ use super::launch::{NotStarted, list_all, list_one};
 use super::link::Boxed;
 use super::server::{Connected, Server};
 use super::wishes::Wanted;
-use super::{Gateway, Link, LinkError, Listable};
+use super::{Gateway, Link, LinkError};
 use crate::approver::shown;
+use crate::method::Listable;
 use crate::status::Phase;
 
 /// Servers send `list_changed` in bursts: so long they are let finish.
@@ -22,7 +23,7 @@ const SETTLE: Duration = Duration::from_millis(100);
 /// Calls that run when a server is refused have so long to finish: a server that is believed hostile is not waited for.
 const DRAIN: Duration = Duration::from_secs(2);
 /// A connection that lasted so long proved the server even without a call.
-const PROVEN: Duration = Duration::from_secs(60);
+const PROVEN: Duration = Duration::from_mins(1);
 /// Reasons for operators are cut to this many characters.
 const LONGEST_REASON: usize = 1_000;
 

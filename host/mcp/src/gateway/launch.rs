@@ -7,7 +7,8 @@ use portcullis_model::{Launch, Occasion};
 
 use super::items::RawListing;
 use super::server::Server;
-use super::{Gateway, Link, LinkError, Listable, ServerPeer};
+use super::{Gateway, Link, LinkError, Pages, ServerPeer};
+use crate::method::Listable;
 
 /// Why a server is not running.
 #[derive(Debug)]
@@ -93,7 +94,7 @@ pub(crate) async fn list_one(
         return Ok(());
     }
     match link.list(listable).await {
-        Ok((items, incomplete)) => {
+        Ok(Pages { items, incomplete }) => {
             let failed = items.is_empty() && incomplete.is_some();
             if let Some(incomplete) = incomplete {
                 failures.push(format!("{listable:?}: {incomplete}"));

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 
 use super::ServerPeer;
 use crate::jsonrpc::ErrorObject;
+use crate::method::{Listable, Verb};
 
 /// A boxed future, as ports need it.
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -39,41 +40,6 @@ impl Greeting {
     }
 }
 
-/// What can be listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Listable {
-    /// `tools/list`.
-    Tools,
-    /// `prompts/list`.
-    Prompts,
-    /// `resources/list`.
-    Resources,
-    /// `resources/templates/list`.
-    Templates,
-}
-
-impl Listable {
-    /// Returns the capability without which it is not asked for.
-    pub(crate) fn capability(self) -> &'static str {
-        match self {
-            Self::Tools => "tools",
-            Self::Prompts => "prompts",
-            Self::Resources | Self::Templates => "resources",
-        }
-    }
-}
-
-/// What may be done about a resource besides reading it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Verb {
-    /// What the kind of the call says: `tools/call`, `prompts/get`, `resources/read`, `completion/complete`.
-    Plain,
-    /// `resources/subscribe`.
-    Subscribe,
-    /// `resources/unsubscribe`.
-    Unsubscribe,
-}
-
 /// Why a server gave no answer. The texts are the host's own.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LinkError {
@@ -99,6 +65,15 @@ pub(crate) enum LinkError {
     },
 }
 
+/// All pages of a list.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Pages {
+    /// The items, as the server sent them.
+    pub(crate) items: Vec<Value>,
+    /// Why there may be more, where there may, in the host's words.
+    pub(crate) incomplete: Option<String>,
+}
+
 /// One connected server.
 pub(crate) trait Link: Send + Sync {
     /// Returns what the server said of itself.
@@ -113,8 +88,8 @@ pub(crate) trait Link: Send + Sync {
         progress: Option<mpsc::Sender<Value>>,
     ) -> Boxed<'a, Result<Answer, LinkError>>;
 
-    /// Lists everything of a kind, all pages; beside it why there may be more, where there may.
-    fn list(&self, listable: Listable) -> Boxed<'_, Result<(Vec<Value>, Option<String>), LinkError>>;
+    /// Lists everything of a kind, all pages.
+    fn list(&self, listable: Listable) -> Boxed<'_, Result<Pages, LinkError>>;
 
     /// Sends a request of the gateway itself, such as `logging/setLevel`.
     fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>>;

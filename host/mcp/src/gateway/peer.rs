@@ -10,12 +10,13 @@ use portcullis_model::{RequestKind, ResultKind};
 use super::Gateway;
 use super::ask::{self, request_kind};
 use super::server::Server;
+use crate::approver::shown;
 use crate::downstream::{AskError, ClientSession, LogLevel, own_code};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{ServerMethod, ServerNotification};
 
 /// A person is given so long to answer a server's question.
-const ELICITATION_LIMIT: Duration = Duration::from_secs(300);
+const ELICITATION_LIMIT: Duration = Duration::from_mins(5);
 /// A model is given so long to answer a server's question.
 const SAMPLING_LIMIT: Duration = Duration::from_secs(30);
 /// A client looks its roots up.
@@ -42,11 +43,11 @@ impl ServerPeer {
     /// Answers a request of the server.
     pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
         let kind = ServerMethod::parse(method);
+        if kind == ServerMethod::Ping {
+            return Ok(Object::new().into());
+        }
         let Some(capability) = kind.capability() else {
-            return match kind {
-                ServerMethod::Ping => Ok(Object::new().into()),
-                _ => Err(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered")),
-            };
+            return Err(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered"));
         };
         let not_offered = || ErrorObject::new(code::METHOD_NOT_FOUND, "the client does not offer this");
         let gateway = self.gateway.upgrade().ok_or_else(not_offered)?;
@@ -157,11 +158,9 @@ impl ServerPeer {
         });
     }
 
-    /// Takes a line of standard error.
+    /// Takes a line of standard error. The whole of it goes to the server's own log; this is for whoever looks closely.
     pub(crate) fn stderr(&self, line: &str) {
-        if let Some(gateway) = self.gateway.upgrade() {
-            gateway.note_stderr(&self.server, line);
-        }
+        tracing::debug!(server = %self.server.name(), line = shown(line, 500), "standard error");
     }
 
     /// Notes that the connection ended.

@@ -4,7 +4,7 @@ use std::sync::{Arc, PoisonError};
 
 use portcullis_gates::Listed;
 use portcullis_model::ItemKind;
-use portcullis_registry::{Advertised, Catalogue, Filter, Offer, Reason, Unpublished};
+use portcullis_registry::{Advertised, Catalogue, Filter, Offer, Published, Reason, Unpublished};
 
 use super::items::RawListing;
 use super::link::Boxed;
@@ -93,7 +93,7 @@ fn note(server: &Server, catalogue: &Catalogue, offers: bool) {
     let mine = |unpublished: &&Unpublished| unpublished.server == *server.name();
     let unpublished: Vec<&Unpublished> = catalogue.unpublished().iter().filter(mine).collect();
     let published: Vec<ItemKind> =
-        catalogue.published().filter(|item| item.server() == server.name()).map(|item| item.kind()).collect();
+        catalogue.published().filter(|item| item.server() == server.name()).map(Published::kind).collect();
     let of_tools = |kind: ItemKind| kind == ItemKind::Tool;
     let filtered = unpublished.iter().filter(|unpublished| unpublished.reason == Reason::Filtered).count();
     let tools_exposed = published.iter().filter(|kind| of_tools(**kind)).count();
@@ -119,10 +119,7 @@ fn note(server: &Server, catalogue: &Catalogue, offers: bool) {
 }
 
 fn withheld(unpublished: &Unpublished) -> WithheldItem {
-    let policy = match &unpublished.reason {
-        Reason::Withheld(_, refusal) => refusal.policy.clone(),
-        _ => None,
-    };
+    let policy = if let Reason::Withheld(_, refusal) = &unpublished.reason { refusal.policy.clone() } else { None };
     WithheldItem {
         kind: unpublished.kind,
         name: shown(&unpublished.name, LONGEST_REASON),

@@ -119,11 +119,6 @@ impl Gateway {
             tokio::spawn(async move { connected.link.tell(RootsListChangedNotificationMethod::VALUE).await });
         }
     }
-
-    /// Takes a line that a server wrote to its standard error.
-    pub(crate) fn note_stderr(&self, server: &Server, line: &str) {
-        tracing::debug!(server = %server.name(), line = crate::approver::shown(line, 500), "standard error");
-    }
 }
 
 /// A client as the approver sees it.

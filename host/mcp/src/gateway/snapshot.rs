@@ -6,7 +6,7 @@ use portcullis_model::json::{Object, Value};
 use portcullis_registry::{Catalogue, Published, UtilityTool};
 
 use crate::downstream::ListGroup;
-use crate::method::ClientMethod;
+use crate::method::Listable;
 
 /// What is published: an immutable catalogue, and the results of lists, made once for all who ask.
 #[derive(Debug, Default)]
@@ -23,37 +23,34 @@ impl Snapshot {
         Self { catalogue, ..Self::default() }
     }
 
-    /// Returns the result of a list, whole: downstream there are no pages. Nothing for a method that lists nothing.
-    pub(crate) fn list(&self, method: ClientMethod) -> Option<Arc<Value>> {
+    /// Returns the result of a list, whole: downstream there are no pages.
+    pub(crate) fn list(&self, listable: Listable) -> Arc<Value> {
         let documents = |items: &[Published]| items.iter().map(Published::document).collect::<Vec<_>>();
         let catalogue = &self.catalogue;
-        let (place, key, items): (_, _, &dyn Fn() -> Vec<Value>) = match method {
-            ClientMethod::ListTools => (&self.tools, "tools", &|| {
+        let (place, key, items): (_, _, &dyn Fn() -> Vec<Value>) = match listable {
+            Listable::Tools => (&self.tools, "tools", &|| {
                 let utilities = catalogue.utilities().iter().map(UtilityTool::document);
                 documents(catalogue.tools()).into_iter().chain(utilities).collect()
             }),
-            ClientMethod::ListPrompts => (&self.prompts, "prompts", &|| documents(catalogue.prompts())),
-            ClientMethod::ListResources => (&self.resources, "resources", &|| documents(catalogue.resources())),
-            ClientMethod::ListResourceTemplates => {
-                (&self.templates, "resourceTemplates", &|| documents(catalogue.templates()))
-            }
-            _ => return None,
+            Listable::Prompts => (&self.prompts, "prompts", &|| documents(catalogue.prompts())),
+            Listable::Resources => (&self.resources, "resources", &|| documents(catalogue.resources())),
+            Listable::Templates => (&self.templates, "resourceTemplates", &|| documents(catalogue.templates())),
         };
         let list = place.get_or_init(|| {
             let mut result = Object::new();
             result.insert(key, items());
             Arc::new(result.into())
         });
-        Some(Arc::clone(list))
+        Arc::clone(list)
     }
 }
 
 /// Returns which group a list belongs to.
-pub(crate) fn group_of(method: ClientMethod) -> ListGroup {
-    match method {
-        ClientMethod::ListPrompts => ListGroup::Prompts,
-        ClientMethod::ListResources | ClientMethod::ListResourceTemplates => ListGroup::Resources,
-        _ => ListGroup::Tools,
+pub(crate) fn group_of(listable: Listable) -> ListGroup {
+    match listable {
+        Listable::Tools => ListGroup::Tools,
+        Listable::Prompts => ListGroup::Prompts,
+        Listable::Resources | Listable::Templates => ListGroup::Resources,
     }
 }
 

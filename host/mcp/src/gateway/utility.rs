@@ -5,10 +5,11 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{CallKind, PinState, ResultKind, object};
 use portcullis_registry::{Published, Utility};
 
+use super::Gateway;
 use super::call::Route;
-use super::{Gateway, Verb};
 use crate::downstream::{ClientSession, Reply};
 use crate::jsonrpc::{ErrorObject, code};
+use crate::method::Verb;
 
 impl Gateway {
     /// Answers a call of a utility tool.
@@ -100,7 +101,7 @@ impl Reply {
                 Self::Own(crate::downstream::tool_error(text))
             }
             Self::Cleared(message) => Self::Own(shape(&message.get().document)),
-            other => other,
+            other @ (Self::Shared(_) | Self::Own(_) | Self::Error(_)) => other,
         }
     }
 }

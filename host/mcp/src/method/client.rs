@@ -48,13 +48,54 @@ pub enum ClientMethod {
     Unknown,
 }
 
+/// What can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Listable {
+    /// `tools/list`.
+    Tools,
+    /// `prompts/list`.
+    Prompts,
+    /// `resources/list`.
+    Resources,
+    /// `resources/templates/list`.
+    Templates,
+}
+
+impl Listable {
+    /// Returns the capability of a server without which it is not asked for.
+    pub fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources | Self::Templates => "resources",
+        }
+    }
+}
+
+/// What a call does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Verb {
+    /// What its kind says: `tools/call`, `prompts/get`, `resources/read`, `completion/complete`.
+    Plain,
+    /// `resources/subscribe`.
+    Subscribe,
+    /// `resources/unsubscribe`.
+    Unsubscribe,
+}
+
 /// What becomes of a request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Treatment {
-    /// The gateway answers from what passed its gates before.
-    Answer,
+    /// It opens the session.
+    Introduce,
+    /// It is answered with nothing.
+    Pong,
+    /// It sets the log level of the session.
+    SetLevel,
+    /// It is answered from what passed the listing gate before.
+    List(Listable),
     /// It goes through the call gate to a server, and what comes back through the result gate.
-    Call(CallKind),
+    Call(CallKind, Verb),
     /// It is refused as a method that is not offered.
     Refuse,
 }
@@ -86,18 +127,20 @@ impl ClientMethod {
     /// Returns what becomes of it.
     pub fn treatment(self) -> Treatment {
         match self {
-            Self::Initialize
-            | Self::Ping
-            | Self::ListTools
-            | Self::ListPrompts
-            | Self::ListResources
-            | Self::ListResourceTemplates
-            | Self::SetLevel => Treatment::Answer,
-            Self::CallTool => Treatment::Call(CallKind::Tool),
-            Self::GetPrompt => Treatment::Call(CallKind::Prompt),
+            Self::Initialize => Treatment::Introduce,
+            Self::Ping => Treatment::Pong,
+            Self::SetLevel => Treatment::SetLevel,
+            Self::ListTools => Treatment::List(Listable::Tools),
+            Self::ListPrompts => Treatment::List(Listable::Prompts),
+            Self::ListResources => Treatment::List(Listable::Resources),
+            Self::ListResourceTemplates => Treatment::List(Listable::Templates),
+            Self::CallTool => Treatment::Call(CallKind::Tool, Verb::Plain),
+            Self::GetPrompt => Treatment::Call(CallKind::Prompt, Verb::Plain),
+            Self::ReadResource => Treatment::Call(CallKind::Resource, Verb::Plain),
             // To be told of changes of a resource is to read it: the same question decides both.
-            Self::ReadResource | Self::Subscribe | Self::Unsubscribe => Treatment::Call(CallKind::Resource),
-            Self::Complete => Treatment::Call(CallKind::Completion),
+            Self::Subscribe => Treatment::Call(CallKind::Resource, Verb::Subscribe),
+            Self::Unsubscribe => Treatment::Call(CallKind::Resource, Verb::Unsubscribe),
+            Self::Complete => Treatment::Call(CallKind::Completion, Verb::Plain),
             Self::Discover | Self::Listen | Self::Task | Self::Unknown => Treatment::Refuse,
         }
     }

@@ -5,15 +5,15 @@ use super::*;
 #[test]
 fn everything_that_reaches_a_server_goes_through_the_call_gate() {
     let calls = [
-        ("tools/call", CallKind::Tool),
-        ("prompts/get", CallKind::Prompt),
-        ("resources/read", CallKind::Resource),
-        ("resources/subscribe", CallKind::Resource),
-        ("resources/unsubscribe", CallKind::Resource),
-        ("completion/complete", CallKind::Completion),
+        ("tools/call", CallKind::Tool, Verb::Plain),
+        ("prompts/get", CallKind::Prompt, Verb::Plain),
+        ("resources/read", CallKind::Resource, Verb::Plain),
+        ("resources/subscribe", CallKind::Resource, Verb::Subscribe),
+        ("resources/unsubscribe", CallKind::Resource, Verb::Unsubscribe),
+        ("completion/complete", CallKind::Completion, Verb::Plain),
     ];
-    for (name, kind) in calls {
-        assert_eq!(ClientMethod::parse(name).treatment(), Treatment::Call(kind), "{name}");
+    for (name, kind, verb) in calls {
+        assert_eq!(ClientMethod::parse(name).treatment(), Treatment::Call(kind, verb), "{name}");
     }
 }
 

@@ -1,0 +1,7 @@
+mod approvals;
+mod calls;
+mod life;
+mod lists;
+mod policies;
+mod requests;
+mod support;
