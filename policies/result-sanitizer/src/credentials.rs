@@ -5,6 +5,7 @@
 
 mod alphabet;
 mod assignment;
+mod discord;
 mod header;
 mod jwt;
 mod pack;
@@ -51,6 +52,8 @@ enum Cue {
     Name,
     /// `bearer`, `basic`, `authorization`.
     Header,
+    /// The beginning of a number in base64.
+    Discord,
     /// `://`
     Url,
     /// `-----BEGIN `
@@ -95,6 +98,7 @@ impl Credentials {
             }
             cues.extend(fixed.into_iter().map(|part| (Cue::Token(index), part.clone())));
         }
+        cues.extend(discord::beginnings().map(|beginning| (Cue::Discord, beginning)));
         let names = assignment::Names::new(&pack);
         cues.extend(names.stems().map(|stem| (Cue::Name, stem.to_owned())));
         let fixed = [
@@ -128,6 +132,7 @@ impl Credentials {
                 }
                 Cue::Name => assignment::look(text, hit.range(), &self.names, strictness),
                 Cue::Header => header::look(text, hit.range(), strictness),
+                Cue::Discord => discord::look(text, hit.range(), fixed),
                 Cue::Url => userinfo::look(text, hit.range(), strictness),
                 Cue::Pem => private_key::look(text, hit.range()),
                 Cue::Jwt => jwt::look(text, hit.range()),

@@ -162,6 +162,9 @@ fn value_range(bytes: &[u8], from: usize, flag: bool) -> Option<Range<usize>> {
             })
             .count(),
     };
+    // A mark behind a bare value belongs to the sentence or the brackets around it.
+    let marks = |byte: &&u8| quote.is_none() && matches!(byte, b')' | b']' | b'}' | b'.' | b':');
+    let length = length - rest.get(..length)?.iter().rev().take_while(marks).count();
     // A cut inside a character of several bytes would be no range of the text.
     let end = open + length;
     let whole = bytes.get(end).is_none_or(|byte| *byte & 0xC0 != 0x80);

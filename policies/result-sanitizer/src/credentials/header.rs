@@ -68,7 +68,7 @@ pub(super) fn look_curl(text: &str, hit: Range<usize>) -> Option<Secret> {
     let password = password.get(quoted..)?;
     let (start, secret) = if password.is_empty() { (0, user) } else { (user.len() + 1 + quoted, password) };
     let start = hit.end + open + start;
-    let known = value::is_placeholder(secret) || secret == user || !secret.bytes().any(|byte| byte.is_ascii_digit());
+    let known = value::is_placeholder(secret) || password == user || !secret.bytes().any(|byte| byte.is_ascii_digit());
     (!known && secret.len() >= 6).then(|| Secret {
         range: start..start + secret.len(),
         rule: rules::credentials::HEADER,

@@ -43,4 +43,7 @@ pub(crate) struct Token {
     /// True where the rest must have a digit.
     #[serde(default)]
     pub(crate) digits: bool,
+    /// True where the rest must have a lowercase letter: capitals alone are a word or a constant.
+    #[serde(default)]
+    pub(crate) lower: bool,
 }

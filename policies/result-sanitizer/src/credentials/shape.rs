@@ -38,7 +38,9 @@ pub(super) fn look(text: &str, hit: Range<usize>, fixed: &str, token: &Token) ->
     let body = text.get(hit.end..end)?;
     if value::entropy(body) < token.entropy
         || (token.digits && !body.bytes().any(|byte| byte.is_ascii_digit()))
-        || value::is_filler(body)
+        || (token.entropy > 0.0 && value::is_filler(body))
+        || (token.lower && !body.bytes().any(|byte| byte.is_ascii_lowercase()))
+        || value::is_stand_in(body)
     {
         return None;
     }

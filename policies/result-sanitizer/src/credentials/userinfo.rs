@@ -25,9 +25,7 @@ pub(super) fn look(text: &str, hit: Range<usize>, strictness: Strictness) -> Opt
     }
     let taken = match strictness {
         Strictness::Eager => !value::is_placeholder(password) || matches!(password, "pass" | "password" | "secret"),
-        Strictness::Careful => {
-            !value::is_placeholder(password) && password != user && !is_stock(user, password) && password.len() >= 4
-        }
+        Strictness::Careful => (!value::is_placeholder(password) || password == "pass") && password.len() >= 4,
     };
     let start = hit.end + user.len() + 1;
     taken.then(|| Secret {
@@ -35,19 +33,4 @@ pub(super) fn look(text: &str, hit: Range<usize>, strictness: Strictness) -> Opt
         rule: rules::credentials::USERINFO,
         name: "password in a URL".to_owned(),
     })
-}
-
-/// True for the pairs that documentation uses.
-fn is_stock(user: &str, password: &str) -> bool {
-    let plain = |text: &str| text.to_ascii_lowercase();
-    let (user, password) = (plain(user), plain(password));
-    matches!(
-        user.as_str(),
-        "user" | "username" | "admin" | "root" | "postgres" | "guest" | "test" | "foo" | "name" | "usr" | "login"
-    ) && (password.starts_with("pass")
-        || password.starts_with("pwd")
-        || matches!(
-            password.as_str(),
-            "secret" | "postgres" | "root" | "admin" | "guest" | "test" | "bar" | "mysecretpassword" | "port"
-        ))
 }

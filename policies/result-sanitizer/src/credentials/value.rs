@@ -43,6 +43,12 @@ pub(super) fn is_filler(text: &str) -> bool {
     false
 }
 
+/// True for bodies of credentials that say that they are none: `ghp_your_token_here`.
+pub(super) fn is_stand_in(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    ["your_", "your-", "_here", "-here", "tokenhere", "keyhere", "_goes_"].iter().any(|word| lower.contains(word))
+}
+
 /// True for texts that stand in the place of a secret: variables, templates, names of types, words of documentation.
 pub(super) fn is_placeholder(text: &str) -> bool {
     const WORDS: [&str; 26] = [

@@ -31,7 +31,9 @@ pub(crate) fn look(index: usize, segment: &Segment, report: &mut Report<'_>) {
             let length =
                 rest.find(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ')' | '>')).unwrap_or(rest.len());
             let Some(url) = rest.get(..length) else { continue };
-            if takes_data(url) {
+            // A client fetches an image by itself; a link waits for a click.
+            let shown = opener.starts_with("src") || is_markdown_image(&segment.text, start);
+            if takes_data(url, shown) {
                 let ranges = vec![(from..from + length, Replacement::Marker)];
                 let message = "the address has a place for data".to_owned();
                 let severity = Severity::High;
@@ -42,22 +44,27 @@ pub(crate) fn look(index: usize, segment: &Segment, report: &mut Report<'_>) {
     }
 }
 
+/// True where the closing bracket at `end` ends the label of an image.
+fn is_markdown_image(text: &str, end: usize) -> bool {
+    text.get(..end).and_then(|head| head.rfind('[')).is_some_and(|open| text.get(..open).is_some_and(|head| head.ends_with('!')))
+}
+
 /// True where a value of the query is a placeholder or a long encoded text.
-fn takes_data(url: &str) -> bool {
+fn takes_data(url: &str, shown: bool) -> bool {
     /// Signatures of CDN addresses are as long; their parameters say what they are.
     const LONG: usize = 64;
     let Some((_, query)) = url.split_once('?') else { return false };
     query.split('&').filter_map(|pair| pair.split_once('=')).any(|(name, value)| {
         let placeholder = value.contains(['{', '[', '$', '<'])
             || value.len() >= 4
-                && value.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+                && value.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_')
                 && value.bytes().any(|byte| byte.is_ascii_uppercase());
         let name = name.to_ascii_lowercase();
         let signature = ["sig", "hash", "token", "policy", "credential", "expires", "key", "state", "code"];
         let signed = signature.iter().any(|word| name.contains(word));
-        let encoded = value.len() >= LONG
+        let encoded = shown && value.len() >= LONG
             && !signed
-            && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=_-%".contains(&b));
+            && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=_-".contains(&b));
         placeholder || encoded
     })
 }
