@@ -16,7 +16,7 @@ use portcullis_sdk::{Decision, ListingGate as _, Pack, Packs, Verdict, testing};
 fn policy() -> DescriptionScan {
     let yaml = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/packs/rules.yaml")).unwrap();
     let data: Value = serde_yaml::from_str(&yaml).unwrap();
-    let packs: Packs = [Pack::new("rules", "1", data.to_string())].into_iter().collect();
+    let packs: Packs = [Pack::new("rules", "1", data["data"].to_string())].into_iter().collect();
     testing::configure(&Value::Null, &packs).unwrap()
 }
 

@@ -17,7 +17,7 @@ fn policy() -> ResultSanitizer {
     let pack = |name: &str| {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("packs").join(name).with_extension("yaml");
         let data: Value = serde_yaml::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
-        Pack::new(name, "1", data.to_string())
+        Pack::new(name, "1", data["data"].to_string())
     };
     testing::configure(&Value::Null, &[pack("credentials"), pack("injection")].into_iter().collect::<Packs>()).unwrap()
 }

@@ -8,9 +8,6 @@ use super::alphabet::Alphabet;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(crate) struct Pack {
-    #[serde(default)]
-    #[expect(dead_code, reason = "read by people and by the host, not here")]
-    pub(crate) version: serde::de::IgnoredAny,
     /// Shapes by provider.
     pub(crate) tokens: Vec<Token>,
     /// Names whose value is a credential.

@@ -8,9 +8,6 @@ use serde::Deserialize;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pack {
-    /// Version of the pack's format and content; informative here, the host compares it.
-    #[serde(default)]
-    pub version: serde::de::IgnoredAny,
     /// Words of one meaning, separated by blanks; `word*` stands for every word that begins so.
     #[serde(default)]
     pub sets: BTreeMap<String, String>,
