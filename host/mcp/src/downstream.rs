@@ -8,9 +8,13 @@ mod lines;
 mod outbox;
 mod reply;
 mod session;
+#[cfg(unix)]
+mod standard;
 mod stdio;
 
 pub use reply::own_code;
+#[cfg(unix)]
+pub use standard::{Input, Output, standard_streams};
 pub use stdio::{ServeError, serve_stdio};
 
 pub(crate) use client::{AskError, ClientLink};
