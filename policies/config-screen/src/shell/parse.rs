@@ -1,0 +1,385 @@
+//! From a script to its commands.
+
+use super::cursor::Cursor;
+use super::expand::{self, Expansion};
+use super::{Command, Dialect, Script, Variables, Word};
+use crate::encoding;
+
+/// Most characters of a script that are read.
+const MOST_CHARACTERS: usize = 64 * 1024;
+/// Most characters of a word after expansion: without a bound, variables that double would fill memory.
+const LONGEST_WORD: usize = 64 * 1024;
+/// Most commands of a script.
+const MOST_COMMANDS: usize = 1_000;
+/// How deep substitutions are worked out.
+const DEEPEST: usize = 4;
+
+/// Words that stand before a command and are none.
+const CONTROL: [&str; 14] =
+    ["if", "then", "else", "elif", "while", "until", "do", "!", "{", "time", "coproc", "exec", "builtin", "call"];
+/// Words that end a block.
+const ENDS: [&str; 4] = ["fi", "done", "esac", "}"];
+
+/// Reads a script. Variables that it sets are known from there on.
+pub(crate) fn parse(script: &str, variables: &mut Variables, dialect: Dialect) -> Script {
+    Parser::new(script, variables.clone(), dialect, DEEPEST).run(variables)
+}
+
+/// Reads the script of a substitution.
+pub(super) fn nested(script: &str, variables: &Variables, depth: usize) -> Script {
+    Parser::new(script, variables.clone(), Dialect::Posix, depth).run(&mut Variables::new())
+}
+
+struct Parser {
+    cursor: Cursor,
+    variables: Variables,
+    dialect: Dialect,
+    depth: usize,
+    script: Script,
+    command: Command,
+    /// The word that is being read; nothing between words.
+    word: Option<Word>,
+    /// Where the next word goes.
+    target: Target,
+    /// Delimiters of here-documents that begin at the next line.
+    documents: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Command,
+    Write,
+    Read,
+    Document,
+    Text,
+}
+
+impl Parser {
+    fn new(script: &str, variables: Variables, dialect: Dialect, depth: usize) -> Self {
+        let broken = script.chars().count() > MOST_CHARACTERS;
+        let text: String = script.chars().take(MOST_CHARACTERS).collect();
+        Self {
+            cursor: Cursor::new(&text),
+            variables,
+            dialect,
+            depth,
+            script: Script { broken, ..Script::default() },
+            command: Command::default(),
+            word: None,
+            target: Target::Command,
+            documents: Vec::new(),
+        }
+    }
+
+    fn run(mut self, variables: &mut Variables) -> Script {
+        while let Some(one) = self.cursor.next() {
+            self.character(one);
+            if self.script.commands.len() > MOST_COMMANDS {
+                self.script.broken = true;
+                break;
+            }
+        }
+        self.end_command(false);
+        *variables = self.variables;
+        self.script
+    }
+
+    fn character(&mut self, one: char) {
+        let posix = self.dialect == Dialect::Posix;
+        match one {
+            '\n' => {
+                self.end_command(false);
+                self.documents();
+            }
+            ' ' | '\t' | '\r' => self.end_word(),
+            '#' if posix && self.word.is_none() => drop(self.cursor.take_while(|one| one != '\n')),
+            ';' | '(' | ')' => self.end_command(false),
+            '&' if self.cursor.peek() == Some('>') => self.end_word(),
+            '&' => {
+                self.cursor.eat('&');
+                self.end_command(false);
+            }
+            '|' => {
+                let or = self.cursor.eat('|');
+                self.cursor.eat('&');
+                self.end_command(!or);
+            }
+            '>' => self.write(),
+            '<' => self.read(),
+            '\'' if posix => {
+                let text = self.cursor.until('\'');
+                self.quoted(text);
+            }
+            '"' => self.double_quoted(),
+            '\\' if posix => match self.cursor.next() {
+                Some('\n') | None => {}
+                Some(escaped) => {
+                    self.push(escaped);
+                    self.mark_pieced(escaped.is_alphanumeric());
+                }
+            },
+            '^' if !posix => {
+                if let Some(escaped) = self.cursor.next() {
+                    self.push(escaped);
+                    self.mark_pieced(escaped.is_alphanumeric());
+                }
+            }
+            '$' if posix && self.cursor.peek() == Some('\'') => {
+                self.cursor.next();
+                let text = self.cursor.until('\'').map(|text| encoding::unescape(&text));
+                self.quoted(text);
+            }
+            '$' if posix && self.cursor.peek() == Some('"') => {}
+            '$' if posix => {
+                let expansion = expand::dollar(&mut self.cursor, &self.variables, self.depth);
+                self.expanded(expansion, true);
+            }
+            '`' if posix => {
+                let script = self.cursor.until('`');
+                let expansion = expand::substitution(script, &self.variables, self.depth);
+                self.expanded(expansion, true);
+            }
+            '{' if posix && self.word.is_none() => self.brace(),
+            other => self.push(other),
+        }
+    }
+
+    /// Reads `{a,b}`, which a shell makes two words of, and `{` alone.
+    fn brace(&mut self) {
+        let mut ahead = self.cursor.clone();
+        let content =
+            ahead.balanced('{', '}').filter(|content| content.contains(',') && !content.contains([' ', '\n']));
+        let Some(content) = content else {
+            self.push('{');
+            return;
+        };
+        self.cursor = ahead;
+        for part in content.split(',') {
+            let text = part.replace(['\'', '"', '\\'], "");
+            self.word = Some(Word { text, unresolved: false, pieced: true });
+            self.end_word();
+        }
+    }
+
+    fn write(&mut self) {
+        self.end_descriptor();
+        let _: bool = self.cursor.eat('>') || self.cursor.eat('|');
+        if self.cursor.eat('&') && self.cursor.peek().is_none_or(|one| one.is_ascii_digit() || one == '-') {
+            drop(self.cursor.take_while(|one| one.is_ascii_digit() || one == '-'));
+            return;
+        }
+        if self.cursor.peek() == Some('(') {
+            self.cursor.next();
+            self.process();
+            return;
+        }
+        self.target = Target::Write;
+    }
+
+    fn read(&mut self) {
+        self.end_descriptor();
+        match self.cursor.peek() {
+            Some('(') => {
+                self.cursor.next();
+                self.process();
+            }
+            Some('<') if self.cursor.ahead(1) == Some('<') => {
+                self.cursor.next();
+                self.cursor.next();
+                self.target = Target::Text;
+            }
+            Some('<') => {
+                self.cursor.next();
+                self.cursor.eat('-');
+                self.target = Target::Document;
+            }
+            Some('&') => {
+                self.cursor.next();
+                drop(self.cursor.take_while(|one| one.is_ascii_digit() || one == '-'));
+            }
+            Some('>') => {
+                self.cursor.next();
+                self.target = Target::Write;
+            }
+            Some(_) | None => self.target = Target::Read,
+        }
+    }
+
+    /// Ends the word before a redirection: digits there are the number of a descriptor.
+    fn end_descriptor(&mut self) {
+        if self.word.as_ref().is_some_and(|word| word.text.chars().all(|one| one.is_ascii_digit())) {
+            self.word = None;
+        }
+        self.end_word();
+    }
+
+    /// Reads the script of a process substitution, which stands for a file.
+    fn process(&mut self) {
+        match self.cursor.balanced('(', ')') {
+            Some(script) => self.script.inner.push(script),
+            None => self.script.broken = true,
+        }
+        let word = self.word.get_or_insert_default();
+        word.text.push_str("/dev/fd/63");
+        word.unresolved = true;
+    }
+
+    fn double_quoted(&mut self) {
+        let posix = self.dialect == Dialect::Posix;
+        self.mark_pieced(true);
+        let _: &mut Word = self.word.get_or_insert_default();
+        loop {
+            match self.cursor.next() {
+                Some('"') => return,
+                Some('\\') if posix => match self.cursor.next() {
+                    Some(escaped @ ('"' | '\\' | '$' | '`')) => self.push(escaped),
+                    Some('\n') | None => {}
+                    Some(other) => {
+                        self.push('\\');
+                        self.push(other);
+                    }
+                },
+                Some('$') if posix => {
+                    let expansion = expand::dollar(&mut self.cursor, &self.variables, self.depth);
+                    self.expanded(expansion, false);
+                }
+                Some('`') if posix => {
+                    let script = self.cursor.until('`');
+                    let expansion = expand::substitution(script, &self.variables, self.depth);
+                    self.expanded(expansion, false);
+                }
+                Some(other) => self.push(other),
+                None => {
+                    self.script.broken = true;
+                    return;
+                }
+            }
+        }
+    }
+
+    fn quoted(&mut self, text: Option<String>) {
+        self.mark_pieced(true);
+        self.script.broken |= text.is_none();
+        let word = self.word.get_or_insert_default();
+        word.text.push_str(&text.unwrap_or_default());
+    }
+
+    /// Marks the word as put together from pieces, if it has begun.
+    fn mark_pieced(&mut self, pieced: bool) {
+        if let Some(word) = &mut self.word
+            && !word.text.is_empty()
+        {
+            word.pieced |= pieced;
+        }
+    }
+
+    /// Puts a value in. Outside of quotes a shell splits it at spaces.
+    fn expanded(&mut self, expansion: Expansion, splits: bool) {
+        self.script.inner.extend(expansion.inner);
+        if splits && !expansion.unresolved && expansion.text.contains([' ', '\t', '\n']) {
+            for one in expansion.text.chars() {
+                if one.is_whitespace() { self.end_word() } else { self.push(one) }
+            }
+        } else {
+            let word = self.word.get_or_insert_default();
+            word.text.push_str(&expansion.text);
+            word.unresolved |= expansion.unresolved;
+        }
+        if let Some(word) = &mut self.word {
+            word.pieced = true;
+        }
+    }
+
+    fn push(&mut self, one: char) {
+        let word = self.word.get_or_insert_default();
+        if word.text.len() < LONGEST_WORD {
+            word.text.push(one);
+        } else {
+            self.script.broken = true;
+        }
+    }
+
+    fn end_word(&mut self) {
+        let Some(word) = self.word.take() else {
+            return;
+        };
+        match std::mem::replace(&mut self.target, Target::Command) {
+            Target::Command => self.command_word(word),
+            Target::Write => self.command.writes.push(word.text),
+            Target::Read => self.command.reads.push(word.text),
+            Target::Text => self.command.input = Some(word.text),
+            Target::Document => self.documents.push(word.text),
+        }
+    }
+
+    fn command_word(&mut self, word: Word) {
+        if !self.command.words.is_empty() {
+            self.command.words.push(word);
+            return;
+        }
+        let text = word.text.as_str();
+        if CONTROL.contains(&text) || ENDS.contains(&text) {
+            return;
+        }
+        match text.split_once('=') {
+            Some((name, value)) if is_name(name) => {
+                self.command.assignments.push((name.to_owned(), value.to_owned()));
+            }
+            Some(_) | None => self.command.words.push(word),
+        }
+    }
+
+    fn end_command(&mut self, piped: bool) {
+        self.end_word();
+        self.target = Target::Command;
+        let mut command = std::mem::take(&mut self.command);
+        if command.is_empty() {
+            return;
+        }
+        command.piped = piped;
+        self.learn(&command);
+        self.script.commands.push(command);
+    }
+
+    /// Remembers the variables that a command sets.
+    fn learn(&mut self, command: &Command) {
+        if command.words.is_empty() {
+            self.variables.extend(command.assignments.iter().cloned());
+        }
+        let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
+        match words.as_slice() {
+            ["export" | "declare" | "local" | "readonly" | "typeset" | "set", rest @ ..] => {
+                let pairs = rest.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| is_name(name));
+                self.variables.extend(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
+            }
+            ["for", name, "in", first, ..] => {
+                self.variables.insert((*name).to_owned(), (*first).to_owned());
+            }
+            _ => {}
+        }
+    }
+
+    /// Reads the here-documents that the line before announced.
+    fn documents(&mut self) {
+        for delimiter in std::mem::take(&mut self.documents) {
+            let mut body = String::new();
+            while let Some(line) = self.cursor.line() {
+                if line.trim() == delimiter {
+                    break;
+                }
+                body.push_str(&line);
+                body.push('\n');
+            }
+            // The command is over already: the document belongs to the last one.
+            if let Some(command) = self.script.commands.last_mut() {
+                command.input = Some(body);
+            }
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next().is_some_and(|one| one.is_ascii_alphabetic() || one == '_')
+        && characters.all(|one| one.is_ascii_alphanumeric() || one == '_')
+}
