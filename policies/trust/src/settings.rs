@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use portcullis_sdk::ConfigureError;
+use portcullis_sdk::{ConfigureError, glob};
 use serde::Deserialize;
-
-use crate::glob;
 
 /// How far a server is trusted.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]

@@ -56,6 +56,7 @@ mod describe;
 #[doc(hidden)]
 pub mod export;
 mod facts;
+pub mod glob;
 mod glue;
 pub mod log;
 mod packs;

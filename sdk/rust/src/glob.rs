@@ -1,7 +1,12 @@
-//! Globs over names: `*` stands for any characters, `?` for one, everything else for itself.
+//! Globs over names, as operators write them in settings: `*` stands for any characters, `?` for one, everything else for itself.
 
-/// Returns true if the pattern covers the whole name. Takes at most the product of both lengths in steps, whatever the pattern.
-pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+/// Returns true if the pattern covers the whole name, case included. Takes at most the product of both lengths in steps, whatever the pattern.
+///
+/// ```
+/// assert!(portcullis_sdk::glob::matches("get_*", "get_issue"));
+/// assert!(!portcullis_sdk::glob::matches("get_*", "forget_issue"));
+/// ```
+pub fn matches(pattern: &str, name: &str) -> bool {
     let mut pattern = pattern.chars();
     let mut name = name.chars();
     // Where to go on after a `*` that took too little.
