@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 #[test]
@@ -109,4 +111,53 @@ fn integers_are_read_from_their_text() {
     assert_eq!(parse_str("-7").unwrap().as_i64(), Some(-7));
     assert_eq!(parse_str("1.5").unwrap().as_u64(), None);
     assert_eq!(parse_str("18446744073709551616").unwrap().as_u64(), None);
+}
+
+/// JSON texts of any shape, with numbers and strings that programs like to change.
+fn text() -> impl Strategy<Value = String> {
+    let string = "[a\"\\\\\u{0}\u{1f}\u{7f}\u{2028}é文🙂]{0,70}".prop_map(|text| Value::from(text).to_json());
+    let leaf = prop_oneof![
+        Just("null".to_owned()),
+        Just("true".to_owned()),
+        "-?(0|[1-9][0-9]{0,25})(\\.[0-9]{1,9})?([eE][+-]?[0-9]{1,4})?",
+        string.clone(),
+    ];
+    leaf.prop_recursive(4, 30, 5, move |inner| {
+        let members = proptest::collection::btree_map(string.clone(), inner.clone(), 0..5);
+        prop_oneof![
+            proptest::collection::vec(inner, 0..5).prop_map(|items| format!("[{}]", items.join(","))),
+            members.prop_map(|members| {
+                let members: Vec<String> = members.iter().map(|(key, value)| format!("{key}:{value}")).collect();
+                format!("{{{}}}", members.join(","))
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn what_was_parsed_is_written_byte_for_byte(text in text()) {
+        prop_assert_eq!(parse_str(&text).unwrap().to_json(), text);
+    }
+
+    #[test]
+    fn a_string_survives_whatever_it_holds(text in any::<String>()) {
+        let value = Value::from(text.as_str());
+        let parsed = parse_str(&value.to_json()).unwrap();
+        prop_assert_eq!(parsed.as_str(), Some(text.as_str()));
+    }
+
+    #[test]
+    fn canonical_text_is_its_own_canonical_text_and_means_the_same(text in text()) {
+        let canonical = parse_str(&text).unwrap().to_canonical();
+        let again = parse_str(&canonical).unwrap();
+        prop_assert_eq!(again.to_canonical(), canonical);
+    }
+
+    #[test]
+    fn no_bytes_make_the_parser_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        if let Ok(value) = parse(&bytes) {
+            prop_assert_eq!(parse_str(&value.to_json()).unwrap(), value);
+        }
+    }
 }

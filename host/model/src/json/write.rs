@@ -85,7 +85,7 @@ fn append_array(items: &[Value], buffer: &mut Vec<u8>, inner: fn(&Value, &mut Ve
 pub(super) fn append_text(text: &str, buffer: &mut Vec<u8>) {
     buffer.push(b'"');
     let mut rest = text.as_bytes();
-    while let Some(position) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
+    while let Some(position) = first_to_escape(rest) {
         let (plain, from) = rest.split_at(position);
         buffer.extend_from_slice(plain);
         let Some((byte, behind)) = from.split_first() else {
@@ -96,6 +96,19 @@ pub(super) fn append_text(text: &str, buffer: &mut Vec<u8>) {
     }
     buffer.extend_from_slice(rest);
     buffer.push(b'"');
+}
+
+/// Returns where the first byte stands that needs an escape. Looks at whole chunks without branching, which compilers turn
+/// into vector instructions: texts of many kilobytes are written and digested in each passage.
+fn first_to_escape(bytes: &[u8]) -> Option<usize> {
+    const CHUNK: usize = 32;
+    let must_escape = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
+    for (index, chunk) in bytes.chunks(CHUNK).enumerate() {
+        if chunk.iter().fold(false, |found, byte| found | must_escape(byte)) {
+            return chunk.iter().position(must_escape).map(|position| index * CHUNK + position);
+        }
+    }
+    None
 }
 
 fn append_escape(byte: u8, buffer: &mut Vec<u8>) {
