@@ -22,6 +22,9 @@ pub struct GatewayOptions {
     pub supervisor: Option<portcullis_supervisor::Launcher>,
     /// Where lines of standard error are kept; nowhere where nothing is said.
     pub stderr_log: Option<StderrLog>,
+    /// Becomes true once there are policies to judge by. Clients are greeted before, servers are started after: so the
+    /// first lists wait for the policies and are not empty because every gate was still shut.
+    pub ready: Option<tokio::sync::watch::Receiver<bool>>,
 }
 
 impl Default for GatewayOptions {
@@ -33,6 +36,7 @@ impl Default for GatewayOptions {
             tagged: Vec::new(),
             supervisor: None,
             stderr_log: None,
+            ready: None,
         }
     }
 }
