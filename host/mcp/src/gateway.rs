@@ -10,6 +10,7 @@ mod keeper;
 mod launch;
 mod link;
 mod lists;
+mod notice;
 mod options;
 mod peer;
 mod publish;
@@ -29,7 +30,7 @@ use portcullis_config::{Approvals, Config, Naming};
 use portcullis_gates::{Context, Definitions, Gates, NoApprover, Session};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{CallKind, ClientFacts, Digest, Era, ItemKind, Principal, ServerName, SessionId};
-use portcullis_registry::Offer;
+use portcullis_registry::{Catalogue, Offer};
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
 
@@ -140,6 +141,7 @@ impl Gateway {
         }
         if let Some(variable) = self.options.safe_mode {
             tracing::warn!(variable, "safe mode: no server is started");
+            self.publish_state();
             return;
         }
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,6 +177,11 @@ impl Gateway {
             generation: self.gates.set().generation,
             servers: self.servers.iter().map(|server| server.status()).collect(),
         }
+    }
+
+    /// Returns what is published now.
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.snapshot().catalogue)
     }
 
     /// Waits until the first try to reach each server has ended, well or not. Returns at once where none was started.

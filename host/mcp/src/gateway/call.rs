@@ -46,6 +46,10 @@ impl Gateway {
     /// Answers a call of a client.
     pub(crate) async fn call(self: &Arc<Self>, session: Arc<ClientSession>, call: ClientCall) -> Reply {
         let ClientCall { kind, verb, mut params } = call;
+        let is_status = |name: &str| kind == CallKind::Tool && self.snapshot().is_status_tool(name);
+        if params.get("name").and_then(Value::as_str).is_some_and(is_status) {
+            return self.tell_status();
+        }
         let route = match self.route(kind, &mut params) {
             Ok(route) => route,
             Err(error) => return Reply::Error(error),

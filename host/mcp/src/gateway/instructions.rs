@@ -11,7 +11,7 @@ const LONGEST: usize = 16 * 1024;
 /// So many servers that are down are named.
 const MOST_NAMED: usize = 20;
 
-const SAFE_MODE: &str = "Portcullis runs in safe mode: every MCP server is switched off and no tool is available. Tell \
+pub(super) const SAFE_MODE: &str = "Portcullis runs in safe mode: every MCP server is switched off and no tool is available. Tell \
                          the user so if a tool is needed; only the user can end safe mode.";
 
 const OWN: &str = "These tools come from MCP servers behind Portcullis, a security gateway. A refused call says so with \

@@ -41,6 +41,16 @@ enum End {
 pub(crate) async fn keep(gateway: Arc<Gateway>, server: Arc<Server>) {
     let mut back_off = BackOff::default();
     let mut number = 0;
+    if let Some(mut ready) = gateway.options.ready.clone() {
+        // Whoever loads the policies may be gone without a word; then the gates are shut and say so.
+        tokio::select! {
+            _ = ready.wait_for(|ready| *ready) => {}
+            _ = server.wishes.take(|wanted| wanted.stop) => {
+                server.set_phase(Phase::Disabled, Some(("stopped", "the gateway is stopping".to_owned())));
+                return;
+            }
+        }
+    }
     loop {
         number += 1;
         let mut retired = None;
@@ -96,8 +106,8 @@ async fn denied(gateway: &Gateway, server: &Server, refusal: &Refusal, running: 
         refusal.detail
     );
     tracing::warn!(server = %server.name(), code = refusal.code.as_str(), reason, "a server was refused");
-    gateway.publish(server, None);
     server.set_phase(Phase::Denied, Some((refusal.code.as_str(), shown(&reason, LONGEST_REASON))));
+    gateway.publish(server, None);
     gateway.note_progress();
     gateway.tell_operator(server);
     if let Some(running) = running {
@@ -124,10 +134,12 @@ async fn failed(
     };
     let reason = format!("{}; {next}", shown(detail, LONGEST_REASON));
     tracing::warn!(server = %server.name(), code, reason, "a server is not available");
+    server.set_phase(Phase::Failed, Some((code, reason)));
     if pause.parked || !retry {
         gateway.publish(server, None);
+    } else {
+        gateway.publish_state();
     }
-    server.set_phase(Phase::Failed, Some((code, reason)));
     gateway.note_progress();
     gateway.tell_operator(server);
     let wished = |wanted: &Wanted| wanted.stop || (wanted.rejudge && !retry);

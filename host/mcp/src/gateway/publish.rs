@@ -1,6 +1,6 @@
 //! From what servers list to what is published.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use portcullis_gates::Listed;
 use portcullis_model::ItemKind;
@@ -66,20 +66,34 @@ impl Gateway {
 
     /// Publishes what a server offers now, or withdraws everything of it. Clients hear of what changed.
     pub(crate) fn publish(&self, server: &Server, offer: Option<Offer>) {
-        // Held until the new snapshot is in place: two servers that publish at once must not lose each other.
-        let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut offers = self.locked_offers();
         if let Some(place) = offers.get_mut(server.index) {
             *place = offer.map(Arc::new);
         }
+        self.rebuild(&offers);
+    }
+
+    /// Publishes anew without a change of offers: the state of a server changed.
+    pub(crate) fn publish_state(&self) {
+        self.rebuild(&self.locked_offers());
+    }
+
+    fn locked_offers(&self) -> MutexGuard<'_, Vec<Option<Arc<Offer>>>> {
+        self.offers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Builds and publishes the snapshot of all offers. They are locked until it is in place: two servers that publish
+    /// at once must not lose each other.
+    fn rebuild(&self, offers: &[Option<Arc<Offer>>]) {
         let present: Vec<Arc<Offer>> = offers.iter().flatten().cloned().collect();
-        let catalogue = Catalogue::build(&self.naming, &present);
-        let former = self.snapshot();
-        let changes = catalogue.changes_since(&former.catalogue);
-        let snapshot = Arc::new(Snapshot::new(catalogue));
+        let offering = |index: usize| offers.get(index).is_some_and(Option::is_some);
+        let snapshot = Snapshot::new(Catalogue::build(&self.naming, &present), self.notice(offering));
+        let changes = snapshot.changes_since(&self.snapshot());
+        let snapshot = Arc::new(snapshot);
         self.published.store(Arc::clone(&snapshot));
         // A collision may have come to be or gone for any server.
         for server in &self.servers {
-            note(server, &snapshot.catalogue, present.iter().any(|offer| offer.server() == server.name()));
+            note(server, &snapshot.catalogue, offering(server.index));
         }
         self.versions.send_if_modified(|versions| {
             versions.add(changes);

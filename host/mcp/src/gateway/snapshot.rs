@@ -3,15 +3,18 @@
 use std::sync::{Arc, OnceLock};
 
 use portcullis_model::json::{Object, Value};
-use portcullis_registry::{Catalogue, Published, UtilityTool};
+use portcullis_registry::{Catalogue, Changes, Published, UtilityTool};
 
+use super::notice::{STATUS_TOOL, document};
 use crate::downstream::ListGroup;
 use crate::method::Listable;
 
 /// What is published: an immutable catalogue, and the results of lists, made once for all who ask.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
-    pub(crate) catalogue: Catalogue,
+    pub(crate) catalogue: Arc<Catalogue>,
+    /// What the status tool says of missing servers; without it there is no such tool.
+    notice: Option<String>,
     tools: OnceLock<Arc<Value>>,
     prompts: OnceLock<Arc<Value>>,
     resources: OnceLock<Arc<Value>>,
@@ -19,8 +22,21 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn new(catalogue: Catalogue) -> Self {
-        Self { catalogue, ..Self::default() }
+    pub(crate) fn new(catalogue: Catalogue, notice: Option<String>) -> Self {
+        let notice = notice.filter(|_| catalogue.tool(STATUS_TOOL).is_none());
+        Self { catalogue: Arc::new(catalogue), notice, ..Self::default() }
+    }
+
+    /// Returns true where a tool of that name is the gateway's status tool.
+    pub(crate) fn is_status_tool(&self, name: &str) -> bool {
+        self.notice.is_some() && name == STATUS_TOOL
+    }
+
+    /// Returns what differs from an earlier snapshot.
+    pub(crate) fn changes_since(&self, earlier: &Self) -> Changes {
+        let mut changes = self.catalogue.changes_since(&earlier.catalogue);
+        changes.tools |= self.notice != earlier.notice;
+        changes
     }
 
     /// Returns the result of a list, whole: downstream there are no pages.
@@ -30,7 +46,8 @@ impl Snapshot {
         let (place, key, items): (_, _, &dyn Fn() -> Vec<Value>) = match listable {
             Listable::Tools => (&self.tools, "tools", &|| {
                 let utilities = catalogue.utilities().iter().map(UtilityTool::document);
-                documents(catalogue.tools()).into_iter().chain(utilities).collect()
+                let notice = self.notice.iter().map(|notice| document(notice));
+                documents(catalogue.tools()).into_iter().chain(utilities).chain(notice).collect()
             }),
             Listable::Prompts => (&self.prompts, "prompts", &|| documents(catalogue.prompts())),
             Listable::Resources => (&self.resources, "resources", &|| documents(catalogue.resources())),
@@ -79,7 +96,7 @@ impl Versions {
     }
 
     /// Counts changes.
-    pub(crate) fn add(&mut self, changes: portcullis_registry::Changes) {
+    pub(crate) fn add(&mut self, changes: Changes) {
         self.tools += u64::from(changes.tools);
         self.prompts += u64::from(changes.prompts);
         self.resources += u64::from(changes.resources);

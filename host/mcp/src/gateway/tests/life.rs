@@ -16,7 +16,10 @@ async fn one_bad_server_harms_no_other() {
     *bad.refusal.lock().unwrap() = Some(refusal(false));
     let (running, mut client) =
         setup().server("bad", bad).server("good", Scripted::with_tools(&[&tool("t")])).client().await;
-    assert_eq!(client.tools().await, ["mcp__good__t"]);
+    assert_eq!(client.tools().await, ["mcp__good__t", "portcullis_status"]);
+    let told = client.call("portcullis_status", "{}").await.to_json();
+    assert!(told.contains("bad: failed, code: not-startable") && told.contains("good: ready, 1 tools"), "{told}");
+    assert!(!told.contains("cannot find"), "{told}");
     let status = &running.gateway.status().servers[0];
     assert_eq!((status.phase, status.reason_code.as_deref()), (Phase::Failed, Some("not-startable")));
     let reason = status.reason.as_deref().unwrap();
@@ -94,7 +97,8 @@ async fn safe_mode_starts_no_server_and_says_so() {
     let result = client.introduce("{}").await;
     let text = result.get("instructions").unwrap().to_json();
     assert!(text.contains("safe mode"), "{text}");
-    assert!(client.tools().await.is_empty());
+    assert_eq!(client.tools().await, ["portcullis_status"]);
+    assert!(client.call("portcullis_status", "{}").await.to_json().contains("safe mode"));
     assert_eq!(running.server("s").launches(), 0);
     assert_eq!(running.phase("s"), (Phase::Disabled, Some("safe-mode".to_owned())));
     assert!(running.gateway.status().safe_mode);

@@ -38,7 +38,7 @@ async fn a_new_policy_stops_a_server_that_it_refuses_and_leaves_the_others() {
     assert_eq!(client.tools().await, ["mcp__bad__t", "mcp__good__t"]);
     running.publish(vec![refusing("bad")]);
     client.expect("notifications/tools/list_changed").await;
-    assert_eq!(client.tools().await, ["mcp__good__t"]);
+    assert_eq!(client.tools().await, ["mcp__good__t", "portcullis_status"]);
     running.wait_for("the stop", |running| running.server("bad").closes.load(Ordering::SeqCst) == 1).await;
     assert_eq!(running.phase("bad"), (Phase::Denied, Some("ioc".to_owned())));
     assert_eq!(running.phase("good").0, Phase::Ready);
@@ -65,7 +65,7 @@ async fn a_call_that_runs_when_its_server_is_refused_finishes() {
     running.wait_for("the call", |running| running.server("s").calls().len() == 1).await;
     running.publish(vec![refusing("s")]);
     running.wait_for("the refusal", |running| running.phase("s").0 == Phase::Denied).await;
-    assert!(client.tools().await.is_empty());
+    assert_eq!(client.tools().await, ["portcullis_status"]);
     assert_eq!(running.server("s").closes.load(Ordering::SeqCst), 0, "it still has a call to finish");
     release.notify_one();
     assert_eq!(client.answer_to(id).await.get("result").unwrap().to_json(), r#"{"done":true}"#);
@@ -83,7 +83,7 @@ async fn a_server_that_is_refused_at_the_start_is_never_started() {
         }))
         .client()
         .await;
-    assert!(client.tools().await.is_empty());
+    assert_eq!(client.tools().await, ["portcullis_status"]);
     assert_eq!(running.server("bad").launches(), 0);
     let status = &running.gateway.status().servers[0];
     assert!(status.reason.as_deref().unwrap().contains("screen"), "{:?}", status.reason);
@@ -107,7 +107,7 @@ async fn the_environment_gate_stands_before_the_start() {
         testing::Broken(portcullis_gates::Fault::Trap("on purpose".to_owned())),
     );
     let (running, mut client) = setup().server("s", Scripted::with_tools(&[&tool("t")])).policy(broken).client().await;
-    assert!(client.tools().await.is_empty());
+    assert_eq!(client.tools().await, ["portcullis_status"]);
     assert_eq!(running.server("s").launches(), 0);
     assert_eq!(running.phase("s"), (Phase::Denied, Some("policy-fault".to_owned())));
 }

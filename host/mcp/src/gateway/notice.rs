@@ -1,0 +1,67 @@
+//! The tool that tells a model which servers are missing. It is there only while one is: a model that is not told takes
+//! the tools that it sees for all that there are, and improvises.
+
+use portcullis_model::json::Value;
+use portcullis_model::object;
+
+use super::Gateway;
+use super::instructions::{SAFE_MODE, down};
+use crate::approver::shown;
+use crate::downstream::Reply;
+use crate::status::{Phase, ServerStatus};
+
+/// The published name of the tool. Where a server has a tool of that name, that one stands.
+pub(crate) const STATUS_TOOL: &str = "portcullis_status";
+
+/// So many servers are told of.
+const MOST_SERVERS: usize = 100;
+
+impl Gateway {
+    /// Returns what a model should know of servers whose tools it does not see; nothing where none is missing.
+    pub(crate) fn notice(&self, offers: impl Fn(usize) -> bool) -> Option<String> {
+        if self.options.safe_mode.is_some() {
+            return Some(SAFE_MODE.to_owned());
+        }
+        // One that is tried again while its tools are still published is not missing yet.
+        let missing = self.servers.iter().filter(|server| !offers(server.index)).map(|server| server.status());
+        down(&missing.collect::<Vec<_>>())
+    }
+
+    /// Answers a call of the status tool, in the host's own words.
+    pub(crate) fn tell_status(&self) -> Reply {
+        let mut lines = Vec::new();
+        if self.options.safe_mode.is_some() {
+            lines.push(SAFE_MODE.to_owned());
+        }
+        let statuses: Vec<ServerStatus> = self.servers.iter().map(|server| server.status()).collect();
+        for status in statuses.iter().take(MOST_SERVERS) {
+            let code = status.reason_code.as_deref().map_or_else(String::new, |code| format!(", code: {code}"));
+            let tools = match status.phase {
+                Phase::Ready => format!(", {} tools", status.counts.tools_exposed),
+                Phase::Configured | Phase::Connecting | Phase::Failed | Phase::Denied | Phase::Disabled => {
+                    String::new()
+                }
+            };
+            lines.push(format!("{}: {}{code}{tools}", shown(status.server.as_str(), 64), status.phase.as_str()));
+        }
+        let more = statuses.len().saturating_sub(MOST_SERVERS);
+        if more > 0 {
+            lines.push(format!("and {more} more servers"));
+        }
+        lines.push("Only the user can change this; `portcullis list` shows them the reasons.".to_owned());
+        let block: Value = object! { "type" => "text", "text" => lines.join("\n") }.into();
+        Reply::Own(object! { "content" => vec![block] }.into())
+    }
+}
+
+/// Returns the definition of the status tool.
+pub(crate) fn document(notice: &str) -> Value {
+    object! {
+        "name" => STATUS_TOOL,
+        "title" => "State of the MCP servers",
+        "description" => format!("{notice} Call this for the present state of all MCP servers."),
+        "inputSchema" => object! { "type" => "object", "properties" => object! {} },
+        "annotations" => object! { "readOnlyHint" => true, "openWorldHint" => false },
+    }
+    .into()
+}
