@@ -163,7 +163,7 @@ async fn stdio_within(
     let Streams { stdin, stdout, stderr } = streams;
     let mut sinks: Vec<Arc<dyn StderrSink>> = vec![Arc::new(ToPeer(Arc::clone(&peer)))];
     sinks.extend(options.log.clone());
-    tasks.0.push(tokio::spawn(Stderr::new(sinks, tail.clone()).read(stderr)));
+    tasks.0.push(tokio::spawn(Stderr::new(sinks, tail.clone(), own_variables(launching.get())).read(stderr)));
     let shared = Arc::new(Shared::new(Wire::Stdio(LineWriter::new(stdin)), peer, options.call_timeout));
     tasks.0.push(tokio::spawn(pump(LineReader::new(stdout), Arc::clone(&shared), Arc::clone(&process))));
     let hello = initialize(&shared, options).await?;
@@ -187,6 +187,14 @@ fn command(launching: &Launching, environment: Option<&Environment>) -> Result<C
         environment: kept.chain(own).map(expose).collect(),
         working_directory: working_directory.as_ref().map(Into::into),
     })
+}
+
+/// Returns the entry's own variables: keys and passwords come this way.
+fn own_variables(launching: &Launching) -> Vec<(String, Secret)> {
+    match &launching.entry.launch {
+        Launch::Stdio { environment, .. } => environment.clone(),
+        Launch::Http { .. } => Vec::new(),
+    }
 }
 
 pub(super) async fn initialize(shared: &Arc<Shared>, options: &ConnectOptions) -> Result<Hello, ConnectFailure> {

@@ -1,10 +1,12 @@
 //! What a server writes to its standard error.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use portcullis_model::Secret;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
 /// The most bytes of a line that are kept; the rest of it is dropped. Enough for a stack frame or a JSON log line.
@@ -15,6 +17,9 @@ const TAIL_LINES: usize = 20;
 const BURST: u32 = 500;
 /// … and so many a second in the long run. A log that grows faster helps nobody and fills the disk.
 const PER_SECOND: u32 = 100;
+
+/// Values shorter than this are not looked for: `true` and `8080` would blacken every line and are no secrets.
+const SHORTEST_SECRET: usize = 8;
 
 /// Where the lines go: a file, the peer. Must not block for long: it runs in the task that reads.
 pub trait StderrSink: Send + Sync + fmt::Debug {
@@ -48,14 +53,18 @@ impl Tail {
 pub struct Stderr {
     sinks: Vec<Arc<dyn StderrSink>>,
     tail: Tail,
+    secrets: Vec<(String, Secret)>,
     allowance: Allowance,
     line: Vec<u8>,
 }
 
 impl Stderr {
-    /// Prepares reading.
-    pub fn new(sinks: Vec<Arc<dyn StderrSink>>, tail: Tail) -> Self {
-        Self { sinks, tail, allowance: Allowance::new(), line: Vec::new() }
+    /// Prepares reading. Each of the secrets, which are the server's own variables, is replaced by its name.
+    pub fn new(sinks: Vec<Arc<dyn StderrSink>>, tail: Tail, mut secrets: Vec<(String, Secret)>) -> Self {
+        secrets.retain(|(_, value)| value.expose().len() >= SHORTEST_SECRET);
+        // A value may hold another one; the longer goes first, or else its rest would stay.
+        secrets.sort_by_key(|(_, value)| std::cmp::Reverse(value.expose().len()));
+        Self { sinks, tail, secrets, allowance: Allowance::new(), line: Vec::new() }
     }
 
     /// Reads to the end. It must be polled for as long as the server runs, or else the server blocks on its pipe.
@@ -89,9 +98,19 @@ impl Stderr {
         }
         self.report_dropped();
         let text = String::from_utf8_lossy(&line);
-        let text = text.strip_suffix('\r').unwrap_or(&text);
-        self.tail.push(text);
-        self.sinks.iter().for_each(|sink| sink.line(text));
+        let text = self.masked(text.strip_suffix('\r').unwrap_or(&text));
+        self.tail.push(&text);
+        self.sinks.iter().for_each(|sink| sink.line(&text));
+    }
+
+    fn masked<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let mut masked = Cow::Borrowed(text);
+        for (name, value) in &self.secrets {
+            if masked.contains(value.expose()) {
+                masked = masked.replace(value.expose(), &format!("[value of {name}]")).into();
+            }
+        }
+        masked
     }
 
     fn report_dropped(&mut self) {
