@@ -100,6 +100,7 @@ pub(super) fn append_text(text: &str, buffer: &mut Vec<u8>) {
 
 /// Returns where the first byte stands that needs an escape. Looks at whole chunks without branching, which compilers turn
 /// into vector instructions: texts of many kilobytes are written and digested in each passage.
+#[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is a branch for each byte")]
 fn first_to_escape(bytes: &[u8]) -> Option<usize> {
     const CHUNK: usize = 32;
     let must_escape = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
