@@ -1,13 +1,11 @@
 //! Messages as lines over standard streams (MCP transport `stdio`).
 
 mod lines;
-mod log;
 mod process;
 mod stderr;
 mod writer;
 
 pub use lines::{LINE_LIMIT, Line, LineReader};
-pub use log::{LogError, RotatedLog};
 pub(crate) use process::Streams;
 pub use process::{Ending, Process, ProcessState, SpawnError};
 pub use stderr::{Stderr, StderrSink, Tail};
