@@ -70,20 +70,34 @@ fn form(params: &Value) -> Vec<FormField> {
         .collect()
 }
 
-/// Returns the parameters that the client gets: limits lowered, and a form's message begun with the server's name, so
+/// Returns what policies told the host about requests of that kind: an object under the name of the capability.
+fn told<'a>(limits: &'a Object, kind: &RequestKind) -> Option<&'a Object> {
+    let name = match kind {
+        RequestKind::Sampling(_) => "sampling",
+        RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => "elicitation",
+        RequestKind::Roots => "roots",
+    };
+    limits.get(name).and_then(Value::as_object)
+}
+
+/// Returns the parameters that the client gets: limits lowered, models as policies chose them, and a form's message begun with the server's name, so
 /// that no server can pass for another or for the gateway.
 pub(crate) fn envelope(request: &ServerRequest, limits: &Object) -> Value {
     let mut params = request.document.clone();
+    let told = told(limits, &request.kind);
     let Some(object) = params.as_object_mut() else {
         return params;
     };
     match &request.kind {
         RequestKind::Sampling(sampling) => {
-            if let Some(limit) = limits.get("max-tokens").and_then(Value::as_u64) {
+            if let Some(limit) = told.and_then(|told| told.get("max_tokens")).and_then(Value::as_u64) {
                 let tokens = sampling.max_tokens.map_or(limit, |wanted| wanted.min(limit));
                 if sampling.max_tokens != Some(tokens) {
                     object.insert("maxTokens", tokens);
                 }
+            }
+            if let Some(models) = told.and_then(|told| told.get("models")).and_then(Value::as_array) {
+                prefer(object, models);
             }
         }
         RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => {
@@ -94,6 +108,19 @@ pub(crate) fn envelope(request: &ServerRequest, limits: &Object) -> Value {
         RequestKind::Roots => {}
     }
     params
+}
+
+/// Puts the models that policies chose in the place of those that the server hoped for.
+fn prefer(params: &mut Object, models: &[Value]) {
+    let hints: Vec<Value> = models.iter().map(|model| object! { "name" => model.clone() }.into()).collect();
+    match params.get_mut("modelPreferences").and_then(Value::as_object_mut) {
+        Some(preferences) => {
+            preferences.insert("hints", hints);
+        }
+        None => {
+            params.insert("modelPreferences", object! { "hints" => hints });
+        }
+    }
 }
 
 /// Returns how long the client may take: the least of what policies, config and the gateway say.
@@ -109,7 +136,8 @@ pub(crate) fn limit(limits: &Object, options: &ServerOptions, request: &ServerRe
     };
     let configured = seconds(block.and_then(|block| block.get("timeout"))).unwrap_or(longest);
     // The config may give more than the default; a policy only less.
-    seconds(limits.get("timeout-seconds")).map_or(configured, |limit| limit.min(configured))
+    let milliseconds = told(limits, &request.kind).and_then(|told| told.get("timeout_ms")).and_then(Value::as_u64);
+    milliseconds.map_or(configured, |limit| Duration::from_millis(limit).min(configured))
 }
 
 /// Counts sampling rounds with tools: an answer that uses a tool adds one, any other answer starts over.

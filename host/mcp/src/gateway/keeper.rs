@@ -37,6 +37,13 @@ enum End {
     Closed(String),
 }
 
+/// Why a server is not available.
+struct Failure {
+    code: &'static str,
+    detail: String,
+    retry: bool,
+}
+
 /// Keeps one server until the gateway stops.
 pub(crate) async fn keep(gateway: Arc<Gateway>, server: Arc<Server>) {
     let mut back_off = BackOff::default();
@@ -64,13 +71,11 @@ pub(crate) async fn keep(gateway: Arc<Gateway>, server: Arc<Server>) {
                     back_off.proven();
                 }
                 server.set_connected(None);
-                if matches!(end, End::Closed(_)) {
-                    connected.link.close().await;
-                } else {
+                if !matches!(end, End::Closed(_)) {
                     // Withdrawn at once; what runs may finish through the result gate of its own set.
                     gateway.publish(&server, None);
-                    retired = Some(connected);
                 }
+                retired = Some(connected);
                 Ok(end)
             }
             Err(NotStarted::Failed { code: "stopped", .. }) => Ok(End::Stopped),
@@ -81,9 +86,12 @@ pub(crate) async fn keep(gateway: Arc<Gateway>, server: Arc<Server>) {
             Ok(End::Refused(refusal)) | Err(NotStarted::Refused(refusal)) => {
                 denied(&gateway, &server, &refusal, retired.take()).await
             }
-            Ok(End::Closed(detail)) => failed(&gateway, &server, &mut back_off, "ended", &detail, true).await,
+            Ok(End::Closed(detail)) => {
+                let failure = Failure { code: "ended", detail, retry: true };
+                failed(&gateway, &server, &mut back_off, failure, retired.take()).await
+            }
             Err(NotStarted::Failed { code, detail, retry }) => {
-                failed(&gateway, &server, &mut back_off, code, &detail, retry).await
+                failed(&gateway, &server, &mut back_off, Failure { code, detail, retry }, None).await
             }
         };
         if stopped {
@@ -122,17 +130,17 @@ async fn failed(
     gateway: &Gateway,
     server: &Server,
     back_off: &mut BackOff,
-    code: &str,
-    detail: &str,
-    retry: bool,
+    failure: Failure,
+    ended: Option<Arc<Connected>>,
 ) -> bool {
+    let Failure { code, detail, retry } = failure;
     let pause = back_off.failed(getrandom::u32().unwrap_or_default());
     let next = if retry {
         format!("another try in {} s", pause.wait.as_secs())
     } else {
         "no further try until a policy or the config changes".to_owned()
     };
-    let reason = format!("{}; {next}", shown(detail, LONGEST_REASON));
+    let reason = format!("{}; {next}", shown(&detail, LONGEST_REASON));
     tracing::warn!(server = %server.name(), code, reason, "a server is not available");
     server.set_phase(Phase::Failed, Some((code, reason)));
     if pause.parked || !retry {
@@ -142,6 +150,10 @@ async fn failed(
     }
     gateway.note_progress();
     gateway.tell_operator(server);
+    if let Some(ended) = ended {
+        // Told first: what is left of a dead server may take a while to be cleared away.
+        ended.link.close().await;
+    }
     let wished = |wanted: &Wanted| wanted.stop || (wanted.rejudge && !retry);
     if retry {
         let waiting = server.wishes.take(wished);

@@ -7,6 +7,10 @@ fn json(text: &str) -> Value {
     parse_str(text).unwrap()
 }
 
+fn under(kind: &str, told: &str) -> Object {
+    object! { kind => json(told) }
+}
+
 fn request(kind: RequestKind, document: &str) -> ServerRequest {
     ServerRequest { server: ServerName::parse("files").unwrap(), kind, document: json(document) }
 }
@@ -38,10 +42,21 @@ fn an_elicitation_is_a_form_unless_it_says_url() {
 fn limits_only_lower_the_tokens_and_leave_the_rest_as_it_was() {
     let document = r#"{"maxTokens":9000,"x-vendor":1.50}"#;
     let sampling = |tokens| RequestKind::Sampling(Sampling { max_tokens: Some(tokens), ..Sampling::default() });
-    let lowered = envelope(&request(sampling(9_000), document), &object! { "max-tokens" => 4096_u64 });
+    let lowered = envelope(&request(sampling(9_000), document), &under("sampling", r#"{"max_tokens":4096}"#));
     assert_eq!(lowered.to_json(), r#"{"maxTokens":4096,"x-vendor":1.50}"#);
-    let kept = envelope(&request(sampling(9_000), document), &object! { "max-tokens" => 10_000_u64 });
+    let kept = envelope(&request(sampling(9_000), document), &under("sampling", r#"{"max_tokens":10000}"#));
     assert_eq!(kept.to_json(), document);
+}
+
+#[test]
+fn models_that_a_policy_chose_take_the_place_of_the_servers_wishes() {
+    let document = r#"{"modelPreferences":{"hints":[{"name":"dear"}],"costPriority":0.50}}"#;
+    let kind = || RequestKind::Sampling(Sampling::default());
+    let limits = under("sampling", r#"{"models":["cheap"]}"#);
+    let sent = envelope(&request(kind(), document), &limits);
+    assert_eq!(sent.to_json(), r#"{"modelPreferences":{"hints":[{"name":"cheap"}],"costPriority":0.50}}"#);
+    let sent = envelope(&request(kind(), "{}"), &limits);
+    assert_eq!(sent.to_json(), r#"{"modelPreferences":{"hints":[{"name":"cheap"}]}}"#);
 }
 
 #[test]
@@ -81,8 +96,14 @@ fn the_shortest_limit_of_config_and_policy_holds() {
     let request = request(RequestKind::Sampling(Sampling::default()), "{}");
     let longest = Duration::from_secs(30);
     assert_eq!(limit(&Object::new(), &options, &request, longest), Duration::from_secs(20));
-    assert_eq!(limit(&object! { "timeout-seconds" => 5_u64 }, &options, &request, longest), Duration::from_secs(5));
-    assert_eq!(limit(&object! { "timeout-seconds" => 500_u64 }, &options, &request, longest), Duration::from_secs(20));
+    assert_eq!(
+        limit(&under("sampling", r#"{"timeout_ms":5000}"#), &options, &request, longest),
+        Duration::from_secs(5)
+    );
+    assert_eq!(
+        limit(&under("sampling", r#"{"timeout_ms":500000}"#), &options, &request, longest),
+        Duration::from_secs(20)
+    );
 }
 
 #[test]

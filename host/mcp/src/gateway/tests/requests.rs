@@ -92,7 +92,7 @@ async fn policies_see_rounds_with_tools_and_lower_the_tokens() {
         &[GateName::Request],
         testing::Judge(|facts: &portcullis_model::Facts, subject: &Subject| {
             let mut verdict = Verdict::allow();
-            verdict.extensions.insert("max-tokens", 100_u64);
+            verdict.extensions.insert("sampling", json(r#"{"max_tokens":100}"#));
             if facts.tool_rounds >= 2 {
                 verdict = testing::deny("too-many-rounds");
             }
