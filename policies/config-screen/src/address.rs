@@ -121,13 +121,13 @@ mod tests {
 
     #[test]
     fn every_numeric_form_of_an_address_is_the_same_address() {
-        let expected = Some(Ipv4Addr::new(169, 254, 169, 254));
+        let expected = Ipv4Addr::new(169, 254, 169, 254);
         for text in
             ["169.254.169.254", "2852039166", "0xA9FEA9FE", "0251.0376.0251.0376", "169.16689662", "0xa9.254.43518"]
         {
-            assert_eq!(ipv4(text), expected, "{text}");
+            assert_eq!(ipv4(text), Some(expected), "{text}");
         }
-        assert_eq!(host("[::ffff:169.254.169.254]"), Some(IpAddr::V4(expected.unwrap())));
+        assert_eq!(host("[::ffff:169.254.169.254]"), Some(IpAddr::V4(expected)));
     }
 
     #[test]

@@ -108,9 +108,8 @@ pub(crate) fn readable(bytes: &[u8]) -> Option<String> {
     let wide: Option<Vec<u16>> = bytes.len().is_multiple_of(2).then(|| {
         bytes.chunks(2).map(|pair| pair.iter().rev().fold(0_u16, |unit, byte| (unit << 8) | u16::from(*byte))).collect()
     });
-    let zeros = bytes.iter().filter(|byte| **byte == 0).count();
     if let Some(units) = wide
-        && zeros * 3 >= bytes.len()
+        && units.iter().filter(|unit| **unit < 0x80).count() * 3 >= units.len() * 2
     {
         return String::from_utf16(&units).ok().filter(|text| is_plain(text));
     }
@@ -161,15 +160,12 @@ fn percent(text: &str) -> String {
     let mut rest = text;
     while let Some((before, from)) = rest.split_once('%') {
         bytes.extend_from_slice(before.as_bytes());
-        match from.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = from.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(b'%');
-                rest = from;
-            }
+        if let Some(byte) = from.get(..2).and_then(|code| u8::from_str_radix(code, 16).ok()) {
+            bytes.push(byte);
+            rest = from.get(2..).unwrap_or_default();
+        } else {
+            bytes.push(b'%');
+            rest = from;
         }
     }
     bytes.extend_from_slice(rest.as_bytes());

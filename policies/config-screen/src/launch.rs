@@ -13,10 +13,16 @@ use crate::tables::{Programs, Tables};
 
 /// Most programs and scripts of one entry: each costs time, and no honest entry has twenty.
 const MOST_STEPS: usize = 400;
+/// Most bytes of scripts that are read for one entry, inner ones counted again.
+const MOST_BYTES: usize = 256 * 1024;
+/// Most variables of an entry, and longest values, that are put into its scripts.
+const MOST_VARIABLES: usize = 128;
+const LONGEST_VALUE: usize = 4 * 1024;
 /// How deep launchers, shells and encodings are followed.
 const DEEPEST: usize = 8;
 
 /// A program that would run.
+#[expect(clippy::struct_excessive_bools, reason = "four independent facts about how it is written")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     /// Its name as [`program::name`] gives it; empty where it depends on the world.
@@ -92,10 +98,12 @@ impl Place {
 /// Works out what an entry would run.
 pub(crate) fn behaviour(entry: &Entry, tables: &Tables) -> Behaviour {
     let mut variables = Variables::new();
-    for variable in &entry.environment {
+    let short = entry.environment.iter().filter(|variable| variable.value.len() <= LONGEST_VALUE);
+    for variable in short.take(MOST_VARIABLES) {
         variables.insert(variable.name.clone(), variable.value.clone());
     }
-    let mut resolver = Resolver { programs: &tables.programs, variables, steps: 0, found: Behaviour::default() };
+    let mut resolver =
+        Resolver { programs: &tables.programs, variables, steps: 0, bytes: 0, found: Behaviour::default() };
     match &entry.launch {
         Launch::Stdio(stdio) => {
             let words: Vec<Word> = stdio.arguments.iter().map(Word::plain).collect();
@@ -115,6 +123,7 @@ struct Resolver<'a> {
     programs: &'a Programs,
     variables: Variables,
     steps: usize,
+    bytes: usize,
     found: Behaviour,
 }
 
@@ -144,7 +153,9 @@ impl Resolver<'_> {
 
     /// Follows a script.
     fn script(&mut self, text: &str, dialect: Dialect, place: &Place) {
-        if !self.step(place) {
+        self.bytes = self.bytes.saturating_add(text.len());
+        if !self.step(place) || self.bytes > MOST_BYTES {
+            self.found.truncated = true;
             return;
         }
         self.found.scripts.push(text.to_owned());
@@ -169,7 +180,7 @@ impl Resolver<'_> {
                 .collect();
             fed_by.extend(substituted.iter().cloned());
             self.fed(command, &pipeline, &place);
-            self.command(command, &fed_by, next, &place);
+            self.command(command, &fed_by, next.as_deref(), &place);
             if command.piped {
                 pipeline.push(command);
             } else {
@@ -213,7 +224,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn command(&mut self, command: &Command, fed_by: &[String], feeds: Option<String>, place: &Place) {
+    fn command(&mut self, command: &Command, fed_by: &[String], feeds: Option<&str>, place: &Place) {
         for (name, value) in &command.assignments {
             self.found.programs.push(Program {
                 name: "export".to_owned(),
@@ -232,7 +243,7 @@ impl Resolver<'_> {
         for program in self.found.programs.iter_mut().skip(before) {
             program.fed_by.extend(fed_by.iter().cloned());
             if program.feeds.is_none() {
-                program.feeds.clone_from(&feeds);
+                program.feeds = feeds.map(str::to_owned);
             }
         }
     }
@@ -242,7 +253,7 @@ impl Resolver<'_> {
         if !self.step(place) {
             return;
         }
-        let name = self.name(first);
+        let name = name_of(first);
         self.found.programs.push(Program {
             name: name.clone(),
             arguments: arguments.iter().map(|word| word.text.clone()).collect(),
@@ -257,17 +268,6 @@ impl Resolver<'_> {
             folder: place.folder.clone(),
         });
         self.inner(&name, arguments, &place.deeper());
-    }
-
-    /// Returns the name of a program. A glob is what it matches among the programs that matter.
-    fn name(&self, word: &Word) -> String {
-        let name = program::name(&word.text);
-        if word.unresolved && name.is_empty() || !name.contains(['?', '*', '[']) {
-            return name;
-        }
-        const KNOWN: [&str; 12] =
-            ["curl", "wget", "bash", "sh", "zsh", "nc", "ncat", "socat", "python", "perl", "crontab", "tee"];
-        KNOWN.iter().find(|known| crate::words::glob(&name, known)).map_or(name, |known| (*known).to_owned())
     }
 
     /// Follows command lines that variables hold.
@@ -300,6 +300,19 @@ impl Resolver<'_> {
             }
         }
     }
+}
+
+/// Programs that a glob is tried against.
+const GLOBBED: [&str; 12] =
+    ["curl", "wget", "bash", "sh", "zsh", "nc", "ncat", "socat", "python", "perl", "crontab", "tee"];
+
+/// Returns the name of a program. A glob is what it matches among the programs that matter.
+fn name_of(word: &Word) -> String {
+    let name = program::name(&word.text);
+    if name.is_empty() || !name.contains(['?', '*', '[']) {
+        return name;
+    }
+    GLOBBED.iter().find(|known| crate::words::glob(&name, known)).map_or(name, |known| (*known).to_owned())
 }
 
 /// Returns the name of the first program of a script, by its looks.

@@ -3,6 +3,8 @@
 //! `PORTCULLIS_CORPORA` names a folder with `malicious_configs.jsonl` and `benign_configs.jsonl`: one JSON object a line with `server`,
 //! `config`, `label` (`malicious`, `risky` or `benign`), `kind` and `group`.
 
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails by panicking")]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -89,7 +89,7 @@ impl Resolver<'_> {
                     .and_then(|bytes| encoding::readable(&bytes));
                 let place = Place { decoded: true, ..place.clone() };
                 self.code(name, &text.unwrap_or_default(), &place);
-            } else if is_option && "command".starts_with(option) || !is_option {
+            } else if !is_option || "command".starts_with(option) {
                 let first = if is_option { String::new() } else { word.text.clone() };
                 let rest = words.by_ref().map(|word| word.text.clone());
                 let text = std::iter::once(first).chain(rest).collect::<Vec<_>>().join(" ");

@@ -41,10 +41,9 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
             hits.deny(format!("`{}` runs what `{source}` gets from another machine", program.name), source);
         }
         let file = program.arguments.iter().find(|argument| !argument.starts_with('-'));
-        if let Some(url) = file.filter(|file| is_url(file)) {
-            if shell || !matches!(program.name.as_str(), "deno" | "bun") {
-                hits.deny(format!("`{}` gets a URL in the place of a file", program.name), url);
-            }
+        let takes_urls = matches!(program.name.as_str(), "deno" | "bun");
+        if let Some(url) = file.filter(|file| is_url(file) && !takes_urls) {
+            hits.deny(format!("`{}` gets a URL in the place of a file", program.name), url);
         }
         if let Some(share) = file.filter(|file| file.starts_with("//") || file.starts_with("\\\\")) {
             hits.ask(format!("`{}` runs a file of a network share, or one by an unusual path", program.name), share);

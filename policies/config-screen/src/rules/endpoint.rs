@@ -31,6 +31,12 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
         misleading(context, &url, text, true, hits);
         open(context, &url, text, hits);
     }
+    for variable in &context.entry.environment {
+        let user = address::url(&variable.value).and_then(|url| url.user);
+        if user.is_some_and(|user| user.contains(':') && !user.ends_with(':')) {
+            hits.flag(format!("`{}` has a password in a URL", variable.name), &variable.name);
+        }
+    }
     let arguments =
         context.behaviour.programs.iter().filter(|program| !program.scripted).flat_map(|program| &program.arguments);
     for argument in arguments {
@@ -79,7 +85,7 @@ fn open(context: &Context<'_>, url: &Url<'_>, text: &str, hits: &mut Hits) {
     }
     match address::host(&host) {
         Some(address) if address::is_private(address) => {
-            hits.flag("everybody on the network can read the connection", text)
+            hits.flag("everybody on the network can read the connection", text);
         }
         Some(_) => hits.ask("everybody on the way can read the connection, and nothing proves who answers", text),
         None => hits.flag("everybody on the way can read the connection", text),

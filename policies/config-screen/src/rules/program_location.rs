@@ -63,7 +63,7 @@ fn file(text: &str, hits: &mut Hits) {
 }
 
 fn search_path(value: &str, hits: &mut Hits) {
-    let windows = value.contains(";") || value.get(1..3) == Some(":\\");
+    let windows = value.contains(';') || value.get(1..3) == Some(":\\");
     for folder in value.split(if windows { ';' } else { ':' }) {
         let lower = folder.trim().to_lowercase().replace('\\', "/");
         if lower.is_empty()

@@ -1,6 +1,7 @@
 //! `server-name`
 
 use portcullis_sdk::Severity;
+use portcullis_sdk::serde_json::Value;
 
 use super::{Context, Hits, RuleSpec};
 
@@ -26,6 +27,11 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
     let lower = name.to_lowercase();
     if name.chars().any(|one| one.is_control() || is_invisible(one)) {
         hits.deny("the name has characters that are not seen", "");
+    }
+    let document: Value = portcullis_sdk::serde_json::from_str(&context.entry.document).unwrap_or_default();
+    let titled = document.get("name").and_then(Value::as_str).unwrap_or_default();
+    if [name, titled].into_iter().any(is_taken_apart) {
+        hits.ask("the name has characters that a shell takes apart", titled);
     }
     if mixes_alphabets(name) {
         hits.ask("the name mixes letters of several alphabets", "");
@@ -54,6 +60,12 @@ pub(super) fn is_invisible(one: char) -> bool {
         0xad | 0x034f | 0x061c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f | 0x202a..=0x202e
             | 0x2060..=0x206f | 0x3164 | 0xfe00..=0xfe0e | 0xfeff | 0xffa0 | 0xe0000..=0xe0fff
     )
+}
+
+/// Returns true where a name has what shells give a meaning to. Brackets around a remark, with a space before them, are honest.
+fn is_taken_apart(name: &str) -> bool {
+    let glued = |(at, _): (usize, &str)| name.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric));
+    name.contains(['&', '|', '<', '>', '^', '%', '!', ';', '$', '`', '"', '\\']) || name.match_indices('(').any(glued)
 }
 
 /// Returns true where a word has letters of the Latin alphabet and of one that has the same shapes.

@@ -56,7 +56,7 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
                 }
             }
             "HTTP_PROXY" | "HTTPS_PROXY" | "ALL_PROXY" | "NPM_CONFIG_PROXY" | "NPM_CONFIG_HTTPS_PROXY" => {
-                proxy(&variable.name, &value, hits)
+                proxy(&variable.name, &value, hits);
             }
             "ANTHROPIC_BASE_URL" | "OPENAI_BASE_URL" | "OPENAI_API_BASE" => {
                 hits.flag(format!("`{}` sends requests to a model elsewhere", variable.name), &variable.name);

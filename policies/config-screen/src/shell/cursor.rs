@@ -54,7 +54,6 @@ impl Cursor {
                     continue;
                 }
                 Some(mark) if one == mark => quote = None,
-                Some(_) => {}
                 None if one == '\'' || one == '"' => quote = Some(one),
                 None if one == open && open != close => depth += 1,
                 None if one == close => {
@@ -63,7 +62,7 @@ impl Cursor {
                         return Some(taken);
                     }
                 }
-                None => {}
+                Some(_) | None => {}
             }
             taken.push(one);
         }

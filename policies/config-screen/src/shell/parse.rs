@@ -11,6 +11,14 @@ const MOST_CHARACTERS: usize = 64 * 1024;
 const LONGEST_WORD: usize = 64 * 1024;
 /// Most commands of a script.
 const MOST_COMMANDS: usize = 1_000;
+/// Most substitutions of a script that are worked out.
+const MOST_SUBSTITUTIONS: usize = 128;
+/// Most characters that expansions may add to a script: without a bound, one long variable that is named often would fill
+/// memory.
+const MOST_EXPANDED: usize = 256 * 1024;
+/// Longest value and most variables that are remembered: no name of a program is longer.
+const LONGEST_VALUE: usize = 4 * 1024;
+const MOST_VARIABLES: usize = 256;
 /// How deep substitutions are worked out.
 const DEEPEST: usize = 4;
 
@@ -43,6 +51,8 @@ struct Parser {
     target: Target,
     /// Delimiters of here-documents that begin at the next line.
     documents: Vec<String>,
+    /// Characters that expansions have added.
+    expanded: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,6 +78,7 @@ impl Parser {
             word: None,
             target: Target::Command,
             documents: Vec::new(),
+            expanded: 0,
         }
     }
 
@@ -82,6 +93,11 @@ impl Parser {
         self.end_command(false);
         *variables = self.variables;
         self.script
+    }
+
+    /// Returns how deep substitutions are worked out from here: not at all where there are too many.
+    fn depth(&self) -> usize {
+        if self.script.inner.len() < MOST_SUBSTITUTIONS { self.depth } else { 0 }
     }
 
     fn character(&mut self, one: char) {
@@ -131,12 +147,13 @@ impl Parser {
             }
             '$' if posix && self.cursor.peek() == Some('"') => {}
             '$' if posix => {
-                let expansion = expand::dollar(&mut self.cursor, &self.variables, self.depth);
+                let depth = self.depth();
+                let expansion = expand::dollar(&mut self.cursor, &self.variables, depth);
                 self.expanded(expansion, true);
             }
             '`' if posix => {
                 let script = self.cursor.until('`');
-                let expansion = expand::substitution(script, &self.variables, self.depth);
+                let expansion = expand::substitution(script, &self.variables, self.depth());
                 self.expanded(expansion, true);
             }
             '{' if posix && self.word.is_none() => self.brace(),
@@ -240,12 +257,13 @@ impl Parser {
                     }
                 },
                 Some('$') if posix => {
-                    let expansion = expand::dollar(&mut self.cursor, &self.variables, self.depth);
+                    let depth = self.depth();
+                    let expansion = expand::dollar(&mut self.cursor, &self.variables, depth);
                     self.expanded(expansion, false);
                 }
                 Some('`') if posix => {
                     let script = self.cursor.until('`');
-                    let expansion = expand::substitution(script, &self.variables, self.depth);
+                    let expansion = expand::substitution(script, &self.variables, self.depth());
                     self.expanded(expansion, false);
                 }
                 Some(other) => self.push(other),
@@ -276,6 +294,11 @@ impl Parser {
     /// Puts a value in. Outside of quotes a shell splits it at spaces.
     fn expanded(&mut self, expansion: Expansion, splits: bool) {
         self.script.inner.extend(expansion.inner);
+        self.expanded += expansion.text.len();
+        if self.expanded > MOST_EXPANDED {
+            self.script.broken = true;
+            return;
+        }
         if splits && !expansion.unresolved && expansion.text.contains([' ', '\t', '\n']) {
             for one in expansion.text.chars() {
                 if one.is_whitespace() { self.end_word() } else { self.push(one) }
@@ -344,18 +367,26 @@ impl Parser {
     /// Remembers the variables that a command sets.
     fn learn(&mut self, command: &Command) {
         if command.words.is_empty() {
-            self.variables.extend(command.assignments.iter().cloned());
+            for (name, value) in &command.assignments {
+                self.remember(name, value);
+            }
         }
         let words: Vec<&str> = command.words.iter().map(|word| word.text.as_str()).collect();
         match words.as_slice() {
             ["export" | "declare" | "local" | "readonly" | "typeset" | "set", rest @ ..] => {
                 let pairs = rest.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| is_name(name));
-                self.variables.extend(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())));
+                for (name, value) in pairs {
+                    self.remember(name, value);
+                }
             }
-            ["for", name, "in", first, ..] => {
-                self.variables.insert((*name).to_owned(), (*first).to_owned());
-            }
+            ["for", name, "in", first, ..] => self.remember(name, first),
             _ => {}
+        }
+    }
+
+    fn remember(&mut self, name: &str, value: &str) {
+        if value.len() <= LONGEST_VALUE && self.variables.len() < MOST_VARIABLES {
+            self.variables.insert(name.to_owned(), value.to_owned());
         }
     }
 
