@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use portcullis_gates::{Call, Cleared, Context, ServerMessage};
 use portcullis_model::json::{Object, Value};
@@ -19,6 +20,9 @@ use crate::method::Verb;
 /// So many progress notifications of one call wait to be judged; further ones are dropped by the link, as newer ones
 /// follow.
 const MOST_PROGRESS: usize = 16;
+
+/// A call whose session was lost waits so long for a new one; the reference client does the same.
+const LONGEST_RECONNECT: Duration = Duration::from_secs(15);
 
 /// What a client asks of a server.
 #[derive(Debug)]
@@ -112,7 +116,13 @@ impl Gateway {
             return unavailable(server, as_tool);
         };
         let guard = server.note_call(&session.gates.id);
-        let outcome = send(self, session, &context, server, &connected, &cleared, verb, token).await;
+        let mut outcome = send(self, session, &context, server, &connected, &cleared, verb, token.clone()).await;
+        if outcome == Err(LinkError::Expired)
+            && let Some(connected) = self.reconnected(server, connected.number).await
+        {
+            // Nothing was done the first time, so this is no second call: what was cleared is sent as it was cleared.
+            outcome = send(self, session, &context, server, &connected, &cleared, verb, token).await;
+        }
         drop(guard);
         match outcome {
             Ok(answer) => {
@@ -121,6 +131,20 @@ impl Gateway {
             }
             Err(error) => failure(server, &error, as_tool),
         }
+    }
+
+    /// Waits a while for another connection than the one of that number.
+    async fn reconnected(&self, server: &Server, number: u64) -> Option<Arc<Connected>> {
+        let waiting = async {
+            loop {
+                let progressed = self.progressed.notified();
+                if let Some(connected) = server.connected().filter(|connected| connected.number != number) {
+                    return connected;
+                }
+                progressed.await;
+            }
+        };
+        tokio::time::timeout(LONGEST_RECONNECT, waiting).await.ok()
     }
 
     /// Passes an answer through the result gate.
@@ -289,7 +313,7 @@ fn failure(server: &Server, error: &LinkError, as_tool: bool) -> Reply {
             own_code::TIMED_OUT,
             "timed-out",
         ),
-        LinkError::Gone { sent: false, .. } => (
+        LinkError::Gone { sent: false, .. } | LinkError::Expired => (
             format!("The MCP server `{name}` ended before the call reached it. Nothing was done."),
             own_code::SERVER_UNAVAILABLE,
             "server-gone",

@@ -232,6 +232,7 @@ fn translate(error: CallError) -> LinkError {
         CallError::Timeout(limit) => LinkError::TimedOut { limit },
         CallError::Closed(reason) => LinkError::Gone { detail: reason.to_string(), sent: true },
         CallError::Busy(_) | CallError::Gated => LinkError::Gone { detail: error.to_string(), sent: false },
+        CallError::Http(HttpFailure::SessionExpired) => LinkError::Expired,
         CallError::Http(failure) => {
             let sent = !matches!(failure, HttpFailure::Unreachable(_));
             LinkError::Gone { detail: failure.to_string(), sent }

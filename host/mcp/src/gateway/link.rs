@@ -57,6 +57,9 @@ pub(crate) enum LinkError {
         /// False where nothing was sent.
         sent: bool,
     },
+    /// The server did not know the session any more and did nothing. A new connection is on its way.
+    #[error("the session was not known to it any more")]
+    Expired,
     /// What came is no valid answer.
     #[error("its answer is unusable: {detail}")]
     Malformed {

@@ -119,6 +119,9 @@ impl ServerPeer {
                 let level = params.get("level").and_then(Value::as_str).and_then(LogLevel::parse);
                 session.wants(level.unwrap_or(LogLevel::Info))
             }),
+            ServerNotification::ElicitationComplete => {
+                self.pass_on(method, params, |session, _| session.declares("elicitation"));
+            }
             // Progress that belongs to a running call reaches it by the link; any other belongs to nothing.
             ServerNotification::Progress | ServerNotification::Cancelled | ServerNotification::Unknown => {}
         }

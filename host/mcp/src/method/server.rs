@@ -60,6 +60,8 @@ pub enum ServerNotification {
     Message,
     /// `notifications/progress`: through the result gate to the request that it belongs to.
     Progress,
+    /// `notifications/elicitation/complete`: through the result gate to the client.
+    ElicitationComplete,
     /// `notifications/cancelled`: a request of the server is withdrawn.
     Cancelled,
     /// Anything else; dropped.
@@ -76,6 +78,8 @@ impl ServerNotification {
             ResourceUpdatedNotificationMethod::VALUE => Self::ResourceUpdated,
             LoggingMessageNotificationMethod::VALUE => Self::Message,
             ProgressNotificationMethod::VALUE => Self::Progress,
+            // Of revision 2025-11-25; `rmcp` names none.
+            "notifications/elicitation/complete" => Self::ElicitationComplete,
             CancelledNotificationMethod::VALUE => Self::Cancelled,
             _ => Self::Unknown,
         }

@@ -177,6 +177,24 @@ async fn a_server_that_times_out_or_ends_is_told_of_in_the_hosts_words() {
 }
 
 #[tokio::test]
+async fn a_call_whose_session_was_lost_is_sent_once_more_over_the_new_connection() {
+    let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    let server = Scripted::with_tools(&[&tool("t")]).answering(move |_| {
+        let first = counted.fetch_add(1, Ordering::SeqCst) == 0;
+        if first { Err(LinkError::Expired) } else { Ok(Ok(json(r#"{"x":1.0}"#))) }
+    });
+    let (running, mut client) = setup().server("s", server).client().await;
+    client.tools().await;
+    let id = client.start("tools/call", r#"{"name":"mcp__s__t"}"#).await;
+    running.wait_for("the first try", |_| count.load(Ordering::SeqCst) == 1).await;
+    running.server("s").peer().closed("the session is not known any more".to_owned());
+    assert_eq!(client.answer_to(id).await.get("result").unwrap().to_json(), r#"{"x":1.0}"#);
+    assert_eq!(count.load(Ordering::SeqCst), 2);
+    assert_eq!(running.server("s").launches(), 2);
+}
+
+#[tokio::test]
 async fn what_is_not_published_cannot_be_called() {
     let (running, mut client) = setup().server("s", Scripted::with_tools(&[&tool("t")])).client().await;
     client.tools().await;
