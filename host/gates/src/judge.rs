@@ -70,7 +70,7 @@ pub(crate) struct Outcome {
 impl Outcome {
     /// Takes over what a policy wished for in one round. What was asked, marked or charged in an earlier round stays:
     /// otherwise one policy could edit away the reason of another.
-    pub(crate) fn take(&mut self, gate: GateName, heard: &mut Heard) {
+    pub(crate) fn take(&mut self, gate: GateName, heard: &mut Heard) -> Result<(), Refused> {
         if let Stance::Ask(questions) = &heard.stance {
             for question in questions {
                 Asked::new(gate, &heard.policy.description.name, question.clone()).add_to(&mut self.questions);
@@ -86,7 +86,14 @@ impl Outcome {
                 None => self.charges.push(charge),
             }
         }
-        join_extensions(&mut self.extensions, std::mem::take(&mut heard.extensions));
+        if gate != GateName::Request {
+            // Nobody reads them elsewhere.
+            return Ok(());
+        }
+        join_extensions(&mut self.extensions, std::mem::take(&mut heard.extensions)).map_err(|contradiction| {
+            let policy = &heard.policy.description.name;
+            Refused::by_policy(RefusalCode::Contradiction, policy, contradiction.to_string())
+        })
     }
 
     pub(crate) fn receipt(&self, gate: GateName, generation: u64) -> Receipt {
@@ -281,10 +288,11 @@ async fn run_round<P: Payload>(
     let refused = strongest(heard.iter().map(|(heard, _)| heard));
     let mut changed = Ok(false);
     if refused.is_none() {
-        for (heard, _) in heard.iter_mut().filter(|(heard, _)| heard.counts()) {
-            outcome.take(P::GATE, heard);
-        }
-        changed = edit(payload, segments, &encoded, &heard, outcome);
+        let mut counted = heard.iter_mut().map(|(heard, _)| heard).filter(|heard| heard.counts());
+        changed = match counted.try_for_each(|heard| outcome.take(P::GATE, heard)) {
+            Ok(()) => edit(payload, segments, &encoded, &heard, outcome),
+            Err(refused) => Err(refused),
+        };
     }
     passage.records.extend(heard.into_iter().map(|(heard, cost)| heard.into_record(round, cost)));
     match refused {

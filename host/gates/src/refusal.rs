@@ -28,6 +28,8 @@ pub enum RefusalCode {
     PolicyMissing,
     /// The subject is larger than a gate judges.
     TooLarge,
+    /// Policies contradict each other about a limit.
+    Contradiction,
     /// Edits went on changing the value.
     NotConverging,
     /// An edit could not be applied.
@@ -50,6 +52,7 @@ impl RefusalCode {
             Self::PolicyFault(_) => "policy-fault",
             Self::PolicyMissing => "policy-missing",
             Self::TooLarge => "too-large",
+            Self::Contradiction => "contradiction",
             Self::NotConverging => "not-converging",
             Self::EditFailed => "edit-failed",
             Self::JournalFailed => "journal-failed",
@@ -90,7 +93,10 @@ impl Refusal {
             RefusalCode::TooManyQuestions | RefusalCode::LimitExceeded => {
                 "A limit was reached. Wait before trying again."
             }
-            RefusalCode::PolicyFault(_) | RefusalCode::PolicyMissing | RefusalCode::JournalFailed => {
+            RefusalCode::PolicyFault(_)
+            | RefusalCode::PolicyMissing
+            | RefusalCode::JournalFailed
+            | RefusalCode::Contradiction => {
                 "A security check could not be completed, so it was refused. Tell the user; retrying will not help now."
             }
             RefusalCode::TooLarge => "It is larger than can be checked. Ask for less.",

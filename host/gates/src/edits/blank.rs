@@ -35,21 +35,27 @@ pub(super) fn merge<'a>(text: &str, mut spans: Vec<Blank<'a>>) -> Vec<Blank<'a>>
         blank.silent &= covered.is_some_and(|covered| covered.chars().all(is_invisible));
     }
     spans.sort_by(|left, right| (left.start, right.end, left.rule).cmp(&(right.start, left.end, right.rule)));
-    let mut merged: Vec<Blank<'a>> = Vec::with_capacity(spans.len());
-    for blank in spans {
-        match merged.last_mut() {
-            Some(last) if blank.start < last.end => {
-                if last.silent && !blank.silent {
-                    last.rule = blank.rule;
+    let overlapping = fold(spans, |last, next| next.start < last.end);
+    // Only now: a silent span that touches another must not become a marker by what overlaps that one.
+    fold(overlapping, |last, next| next.start == last.end && next.silent == last.silent)
+}
+
+/// Joins neighbours of a sorted list.
+fn fold<'a>(spans: Vec<Blank<'a>>, belong: impl Fn(&Blank<'a>, &Blank<'a>) -> bool) -> Vec<Blank<'a>> {
+    let mut folded: Vec<Blank<'a>> = Vec::with_capacity(spans.len());
+    for next in spans {
+        match folded.last_mut() {
+            Some(last) if belong(last, &next) => {
+                if last.silent && !next.silent {
+                    last.rule = next.rule;
                 }
-                last.silent &= blank.silent;
-                last.end = last.end.max(blank.end);
+                last.silent &= next.silent;
+                last.end = last.end.max(next.end);
             }
-            Some(last) if blank.start == last.end && blank.silent == last.silent => last.end = blank.end,
-            _ => merged.push(blank),
+            _ => folded.push(next),
         }
     }
-    merged
+    folded
 }
 
 /// Returns the text with the host's marker, or nothing, in place of each span.

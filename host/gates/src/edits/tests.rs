@@ -46,6 +46,16 @@ fn a_marker_wins_over_nothing_where_both_want_the_same_characters() {
 }
 
 #[test]
+fn a_silent_span_stays_silent_beside_one_that_became_a_marker() {
+    let text = "\u{200b}\u{200b}";
+    let (first, second) = (blank(0, 0, 3, Replacement::Nothing), blank(0, 3, 6, Replacement::Nothing));
+    let marked = blank(0, 3, 6, Replacement::Marker);
+    let expected = "[removed by portcullis: rule]";
+    assert_eq!(edited(text, &[first.clone(), second.clone(), marked.clone()]), expected);
+    assert_eq!(edited(text, &[marked, second, first]), expected);
+}
+
+#[test]
 fn an_empty_span_changes_nothing() {
     assert_eq!(edited("abc", &[blank(0, 1, 1, Replacement::Marker)]), "abc");
 }
@@ -173,7 +183,13 @@ proptest! {
 
     #[test]
     fn the_order_of_edits_does_not_matter((text, spans) in text_and_spans(), seed in any::<u64>()) {
-        let edits: Vec<Edit> = spans.iter().map(to_edit).collect();
+        let edits: Vec<Edit> = spans.iter().map(to_edit).map(|edit| match edit {
+            Edit::Blank { span, replacement, .. } => {
+                let rule = rule_id(&format!("rule-{}", (span.end + u32::from(replacement == Replacement::Marker)) % 3));
+                Edit::Blank { rule, span, replacement }
+            }
+            other @ (Edit::Remove { .. } | Edit::Fence { .. }) => other,
+        }).collect();
         let mut shuffled = edits.clone();
         shuffled.rotate_left(usize::try_from(seed % 8).unwrap() % edits.len().max(1));
         prop_assert_eq!(edited(&text, &edits), edited(&text, &shuffled));

@@ -232,7 +232,7 @@ impl<'a> Scanning<'a> {
 
     fn edit(&mut self, heard: &mut [(Heard, Cost)], segments: &[Segment], encoded: &[usize]) -> Result<bool, Refused> {
         for (heard, _) in heard.iter_mut().filter(|(heard, _)| heard.counts()) {
-            self.outcome.take(GateName::Listing, heard);
+            self.outcome.take(GateName::Listing, heard)?;
         }
         let view = View {
             segments,

@@ -149,3 +149,16 @@ async fn limits_of_several_policies_for_a_request_are_joined_to_the_strictest() 
     let (_, extensions) = is_send(gates.request(&context(&gates), request)).await.unwrap();
     assert_eq!(Value::Object(extensions).to_json(), r#"{"max-tokens":512}"#);
 }
+
+#[tokio::test]
+async fn policies_that_contradict_each_other_about_a_limit_refuse_the_request() {
+    let limits = |name, limit: Value| {
+        let extensions = portcullis_model::object! { "max_tokens" => limit };
+        on_result(name, says(Verdict { extensions, ..Verdict::allow() }))
+    };
+    let (gates, _) = gates(vec![limits("honest", Value::from(512_u64)), limits("hostile", Value::from("none"))]);
+    let request = ServerRequest { server: server(), kind: RequestKind::Roots, document: json("{}") };
+    let refusal = gates.request(&context(&gates), request).await.unwrap_err();
+    assert_eq!(refusal.code, RefusalCode::Contradiction);
+    assert!(gates.result(&context(&gates), message("{}")).await.is_ok(), "nobody reads extensions at other gates");
+}
