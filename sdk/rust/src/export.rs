@@ -27,7 +27,7 @@ pub trait Exported: Policy {
 type Judge<P, Subject, Answer> = fn(&P, &Facts, &Subject) -> Answer;
 
 /// The gates at which a policy judges: the function of each, where it has one.
-pub struct Gates<P: Policy> {
+pub struct Gates<P> {
     /// The config gate.
     pub config: Option<Judge<P, config_gate::Entry, Verdict>>,
     /// The environment gate.
@@ -42,15 +42,15 @@ pub struct Gates<P: Policy> {
     pub request: Option<Judge<P, request_gate::Request, Verdict>>,
 }
 
-impl<P: Policy> Clone for Gates<P> {
+impl<P> Clone for Gates<P> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<P: Policy> Copy for Gates<P> {}
+impl<P> Copy for Gates<P> {}
 
-impl<P: Policy> fmt::Debug for Gates<P> {
+impl<P> fmt::Debug for Gates<P> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Gates")
@@ -64,7 +64,7 @@ impl<P: Policy> fmt::Debug for Gates<P> {
     }
 }
 
-impl<P: Policy> Gates<P> {
+impl<P> Gates<P> {
     /// No gate.
     pub const NONE: Self =
         Self { config: None, environment: None, listing: None, call: None, result: None, request: None };

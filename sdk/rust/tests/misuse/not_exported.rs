@@ -1,0 +1,21 @@
+//! Fixtures are run for a policy that is not exported.
+
+use portcullis_sdk::{ConfigureError, Description, Packs, Policy};
+
+struct Mine;
+
+impl Policy for Mine {
+    type Settings = ();
+
+    fn describe() -> Description {
+        Description::new("mine", "1.0.0", "Does nothing.")
+    }
+
+    fn new(_settings: (), _packs: &Packs) -> Result<Self, ConfigureError> {
+        Ok(Self)
+    }
+}
+
+fn main() {
+    portcullis_sdk::testing::fixtures::<Mine>("fixtures");
+}
