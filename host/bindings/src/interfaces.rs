@@ -194,8 +194,7 @@ impl<T: 'static> Call<'_, T> {
         let guest = indices.load(&mut self.store, self.instance)?;
         let entry = lower::Entry::new(&subject.config, self.payload);
         let offers = lower::Entry::offers(subject);
-        let selection =
-            guest.call_select(&mut self.store, self.facts.view(), entry.environment(subject, &offers))?;
+        let selection = guest.call_select(&mut self.store, self.facts.view(), entry.environment(subject, &offers))?;
         Ok(Answer::Selection(lift::selection(selection, self.seen(&subject.config.segments))?))
     }
 

@@ -148,9 +148,9 @@ fn decision(decision: types::Decision, names: &mut Names) -> Result<Decision, Ma
     Ok(match decision {
         types::Decision::Allow => Decision::Allow,
         types::Decision::Ask(questions) if questions.is_empty() => return Err(Malformed::NoQuestion),
-        types::Decision::Ask(questions) => Decision::Ask(
-            questions.into_iter().map(|asked| question(asked, names)).collect::<Result<_, _>>()?,
-        ),
+        types::Decision::Ask(questions) => {
+            Decision::Ask(questions.into_iter().map(|asked| question(asked, names)).collect::<Result<_, _>>()?)
+        }
         types::Decision::Deny(denial) => Decision::Deny(Denial {
             code: names.rule(&denial.code, "the code of a denial")?,
             message: cut(denial.message),
@@ -197,22 +197,14 @@ pub(crate) fn verdict(verdict: types::Verdict, segments: &[Segment]) -> Result<V
         charges: verdict
             .charges
             .into_iter()
-            .map(|charge| Charge {
-                meter: charge.meter,
-                key: charge.key,
-                amount: charge.amount,
-                limit: charge.limit,
-            })
+            .map(|charge| Charge { meter: charge.meter, key: charge.key, amount: charge.amount, limit: charge.limit })
             .collect(),
         extensions: extensions(&verdict.extensions)?,
     })
 }
 
 /// Converts the answer of the environment gate over the given segments.
-pub(crate) fn selection(
-    selection: environment_gate::Selection,
-    segments: &[Segment],
-) -> Result<Selection, Malformed> {
+pub(crate) fn selection(selection: environment_gate::Selection, segments: &[Segment]) -> Result<Selection, Malformed> {
     let names = &mut Names::default();
     Ok(Selection {
         removed: selection.removed,

@@ -1,0 +1,96 @@
+//! Where modules are compiled: one at a time, on a thread of low priority, never on one that carries messages.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// Modules that wait to be compiled. A start compiles a bundle; more than this at once is not a use but an accident.
+const MOST_WAITING: usize = 256;
+
+/// How much the thread gives way to others, of 19.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 10;
+
+/// The compile thread. It ends with the last handle.
+#[derive(Clone, Debug)]
+pub(crate) struct CompileThread {
+    sender: Arc<Mutex<SyncSender<Job>>>,
+}
+
+/// The compile thread is gone or gave no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the compile thread is gone")]
+pub struct CompileThreadGone;
+
+impl CompileThread {
+    pub(crate) fn start() -> std::io::Result<Self> {
+        let (sender, receiver) = sync_channel(MOST_WAITING);
+        std::thread::Builder::new()
+            .name("policy-compile".to_owned())
+            // Compilers recurse; the default of 2 MiB is what they are tested with, twice that what we give.
+            .stack_size(4 * 1024 * 1024)
+            .spawn(move || run(&receiver))?;
+        Ok(Self { sender: Arc::new(Mutex::new(sender)) })
+    }
+
+    /// Runs a job there and waits for it. A panic of the job is its answer's absence.
+    pub(crate) fn run<R: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> R + Send + 'static,
+    ) -> Result<R, CompileThreadGone> {
+        let (answer, answered) = sync_channel(1);
+        let sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let job = Box::new(move || drop(answer.send(job())));
+        sender.send(job).map_err(|_| CompileThreadGone)?;
+        answered.recv().map_err(|_| CompileThreadGone)
+    }
+}
+
+fn run(receiver: &Receiver<Job>) {
+    give_way();
+    while let Ok(job) = receiver.recv() {
+        drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)));
+    }
+}
+
+/// Lowers the priority of this thread. On Linux it is a property of the thread; elsewhere of the whole process, which
+/// must not be touched.
+#[cfg(target_os = "linux")]
+fn give_way() {
+    if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE) {
+        tracing::debug!(%error, "the compile thread runs at normal priority");
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_way() {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn jobs_run_one_after_another_and_answer() {
+        let thread = CompileThread::start().unwrap();
+        assert_eq!(thread.run(|| 1 + 1), Ok(2));
+        assert_eq!(thread.run(|| "text"), Ok("text"));
+    }
+
+    #[test]
+    fn a_job_that_panics_is_reported_and_the_next_one_runs() {
+        let thread = CompileThread::start().unwrap();
+        assert_eq!(thread.run(|| panic!("on purpose")), Err::<(), _>(CompileThreadGone));
+        assert_eq!(thread.run(|| 5), Ok(5));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn compiling_gives_way_to_everything_else() {
+        let thread = CompileThread::start().unwrap();
+        let own = rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap();
+        let other =
+            thread.run(|| rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap()).unwrap();
+        assert_eq!(other, NICE.max(own));
+    }
+}

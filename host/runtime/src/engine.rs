@@ -1,0 +1,242 @@
+//! The engine: how guests are compiled, where their memory lies, and when they are interrupted.
+
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
+
+use portcullis_model::Digest;
+use sha2::{Digest as _, Sha256};
+use wasmtime::component::Linker;
+use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+
+use crate::budget::MIB;
+use crate::state::State;
+use crate::workers::Workers;
+
+mod slots;
+mod ticker;
+
+pub(crate) use slots::{Slot, Slots};
+use ticker::Ticker;
+
+/// How guests are held. The defaults suit a laptop and a container alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EngineOptions {
+    /// Guests that can live at once. Each takes address space, not memory: see [`EngineOptions::memory`].
+    pub slots: u32,
+    /// The largest linear memory of a guest in bytes. No budget goes beyond it.
+    pub memory: u64,
+    /// Bytes of each slot that stay resident between guests, so that the next one takes no page faults there.
+    pub resident: usize,
+    /// Threads for evaluations that are large or slow.
+    pub workers: usize,
+    /// Evaluations that wait for such a thread; further ones are faults.
+    pub queue: usize,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
+        Self {
+            // Every thread that evaluates holds one, and each policy without snapshot keeps two ready.
+            slots: u32::try_from(cores).unwrap_or(2).saturating_mul(4).clamp(32, 128),
+            memory: 64 * MIB,
+            resident: 2 * 1024 * 1024,
+            workers: cores.clamp(2, 8),
+            queue: 256,
+        }
+    }
+}
+
+/// No engine could be made.
+#[derive(Debug, thiserror::Error)]
+#[error("the WebAssembly engine could not be started")]
+pub struct EngineError(#[source] wasmtime::Error);
+
+/// A running engine. Clones share it.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    main: wasmtime::Engine,
+    drafting: wasmtime::Engine,
+    pooled: bool,
+    options: EngineOptions,
+    ticker: Ticker,
+    slots: Slots,
+    workers: Workers,
+    plain: Linker<State>,
+    inert: OnceLock<Linker<State>>,
+    drafting_plain: Linker<State>,
+    drafting_inert: OnceLock<Linker<State>>,
+    compatibility: Digest,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Engine")
+            .field("options", &self.inner.options)
+            .field("pooled", &self.inner.pooled)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Engine {
+    /// Starts an engine with its ticker and its worker threads; they end with the last clone.
+    pub fn new(options: EngineOptions) -> Result<Self, EngineError> {
+        let (main, pooled) = main_engine(&options).map_err(EngineError)?;
+        let drafting = drafting_engine().map_err(EngineError)?;
+        let plain = plain_linker(&main).map_err(EngineError)?;
+        let drafting_plain = plain_linker(&drafting).map_err(EngineError)?;
+        Ok(Self {
+            inner: Arc::new(Inner {
+                ticker: Ticker::start(&[&main, &drafting]),
+                slots: Slots::new(options.slots as usize),
+                workers: Workers::new(options.workers, options.queue),
+                compatibility: compatibility(&main),
+                plain,
+                inert: OnceLock::new(),
+                drafting_plain,
+                drafting_inert: OnceLock::new(),
+                main,
+                drafting,
+                pooled,
+                options,
+            }),
+        })
+    }
+
+    /// Returns how guests are held.
+    pub fn options(&self) -> &EngineOptions {
+        &self.inner.options
+    }
+
+    /// Returns false where the address space did not allow the pool, so that each guest's memory is mapped anew.
+    pub fn is_pooled(&self) -> bool {
+        self.inner.pooled
+    }
+
+    /// Returns the digest of everything that compiled code depends on besides the module.
+    pub(crate) fn compatibility(&self) -> Digest {
+        self.inner.compatibility
+    }
+
+    pub(crate) fn main(&self) -> &wasmtime::Engine {
+        &self.inner.main
+    }
+
+    /// Returns the engine for code that runs once: compiled fast, not well.
+    pub(crate) fn drafting(&self) -> &wasmtime::Engine {
+        &self.inner.drafting
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.inner.slots
+    }
+
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.inner.workers
+    }
+
+    /// Makes sure that epochs pass while a guest runs.
+    pub(crate) fn awake(&self) {
+        self.inner.ticker.awake();
+    }
+
+    /// Returns what guests are linked with; the inert WASI is only made where one wants it.
+    pub(crate) fn linker(&self, drafting: bool, wasi: bool) -> wasmtime::Result<&Linker<State>> {
+        let (engine, plain, inert) = if drafting {
+            (&self.inner.drafting, &self.inner.drafting_plain, &self.inner.drafting_inert)
+        } else {
+            (&self.inner.main, &self.inner.plain, &self.inner.inert)
+        };
+        if !wasi {
+            return Ok(plain);
+        }
+        if let Some(linker) = inert.get() {
+            return Ok(linker);
+        }
+        let mut linker = plain_linker(engine)?;
+        crate::wasi::add_to_linker(&mut linker)?;
+        Ok(inert.get_or_init(|| linker))
+    }
+}
+
+fn plain_linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
+    let mut linker = Linker::new(engine);
+    portcullis_bindings::add_to_linker(&mut linker)?;
+    Ok(linker)
+}
+
+/// What both engines share: a guest means the same everywhere, and what is left out cannot go wrong.
+fn base() -> Config {
+    let mut config = Config::new();
+    config
+        .wasm_component_model(true)
+        // A replayed decision must be the same to the last bit.
+        .cranelift_nan_canonicalization(true)
+        .wasm_relaxed_simd(false)
+        // No policy needs them, and the snapshot does not know them.
+        .wasm_memory64(false)
+        .wasm_multi_memory(false)
+        .epoch_interruption(true)
+        // A worker of the async runtime has 2 MiB of stack.
+        .max_wasm_stack(512 * 1024)
+        .memory_init_cow(true);
+    config
+}
+
+fn main_engine(options: &EngineOptions) -> wasmtime::Result<(wasmtime::Engine, bool)> {
+    let mut config = base();
+    let memory = usize::try_from(options.memory).unwrap_or(usize::MAX);
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(options.slots)
+        .total_core_instances(options.slots.saturating_mul(4))
+        .total_memories(options.slots)
+        .total_tables(options.slots.saturating_mul(2))
+        .max_memories_per_component(1)
+        .max_tables_per_component(4)
+        .max_core_instances_per_component(8)
+        .max_memory_size(memory)
+        .linear_memory_keep_resident(options.resident)
+        .table_keep_resident(64 * 1024)
+        .max_unused_warm_slots(options.slots)
+        .pagemap_scan(Enabled::Auto);
+    config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
+    match wasmtime::Engine::new(&config) {
+        Ok(engine) => Ok((engine, true)),
+        Err(error) => {
+            tracing::warn!(%error, "no pool of guest memories: each evaluation maps its own");
+            config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
+            Ok((wasmtime::Engine::new(&config)?, false))
+        }
+    }
+}
+
+fn drafting_engine() -> wasmtime::Result<wasmtime::Engine> {
+    let mut config = base();
+    config.cranelift_opt_level(OptLevel::None).allocation_strategy(InstanceAllocationStrategy::OnDemand);
+    wasmtime::Engine::new(&config)
+}
+
+/// Feeds what the engine hashes into SHA-256, whose output does not depend on the build of the standard library.
+struct Stable(Sha256);
+
+impl Hasher for Stable {
+    fn finish(&self) -> u64 {
+        0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+}
+
+fn compatibility(engine: &wasmtime::Engine) -> Digest {
+    let mut hasher = Stable(Sha256::new());
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    Digest::from_bytes(hasher.0.finalize().into())
+}

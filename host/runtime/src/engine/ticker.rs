@@ -1,0 +1,93 @@
+//! The thread that lets epochs pass.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::time::Duration;
+
+use wasmtime::EngineWeak;
+
+/// How often guests are interrupted to look at their deadline. Deadlines are hundreds of milliseconds.
+const TICK: Duration = Duration::from_millis(10);
+
+/// After so many ticks without a guest the thread sleeps until there is one: an idle gateway wakes no processor.
+const IDLE_TICKS: u32 = 200;
+
+/// Increments the epochs of its engines while guests run. The thread holds them weakly and ends by itself.
+#[derive(Debug)]
+pub(super) struct Ticker {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    /// Ticks that may still pass before the thread goes to sleep.
+    left: AtomicU32,
+    asleep: AtomicBool,
+    lock: Mutex<()>,
+    wake: Condvar,
+}
+
+impl Ticker {
+    pub(super) fn start(engines: &[&wasmtime::Engine]) -> Self {
+        let shared = Arc::new(Shared {
+            left: AtomicU32::new(IDLE_TICKS),
+            asleep: AtomicBool::new(false),
+            lock: Mutex::new(()),
+            wake: Condvar::new(),
+        });
+        let engines: Vec<_> = engines.iter().map(|engine| engine.weak()).collect();
+        let watched = Arc::downgrade(&shared);
+        let thread =
+            std::thread::Builder::new().name("policy-ticker".to_owned()).spawn(move || run(&engines, &watched));
+        if let Err(error) = thread {
+            // Without ticks no deadline is ever met: guests must not run at all, and `awake` is where they start.
+            tracing::error!(%error, "the ticker thread could not be started");
+        }
+        Self { shared }
+    }
+
+    /// Makes sure that epochs pass from now on.
+    pub(super) fn awake(&self) {
+        self.shared.left.store(IDLE_TICKS, Ordering::SeqCst);
+        if self.shared.asleep.load(Ordering::SeqCst) {
+            let _guard = self.shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
+            self.shared.wake.notify_one();
+        }
+    }
+}
+
+impl Drop for Ticker {
+    fn drop(&mut self) {
+        let _guard = self.shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.wake.notify_one();
+    }
+}
+
+fn run(engines: &[EngineWeak], watched: &Weak<Shared>) {
+    loop {
+        std::thread::sleep(TICK);
+        let Some(shared) = watched.upgrade() else {
+            return;
+        };
+        for engine in engines {
+            let Some(engine) = engine.upgrade() else {
+                return;
+            };
+            engine.increment_epoch();
+        }
+        if shared.left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_err() {
+            sleep(&shared);
+        }
+    }
+}
+
+/// Sleeps until a guest is about to run. Wakes now and then by itself, so that a dropped ticker ends.
+fn sleep(shared: &Shared) {
+    shared.asleep.store(true, Ordering::SeqCst);
+    let guard = shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
+    // Whoever started a guest before `asleep` was visible has stored its ticks by now.
+    if shared.left.load(Ordering::SeqCst) == 0 {
+        drop(shared.wake.wait_timeout(guard, Duration::from_secs(1)));
+    }
+    shared.asleep.store(false, Ordering::SeqCst);
+}

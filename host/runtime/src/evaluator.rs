@@ -1,0 +1,218 @@
+//! The port of the gates, implemented: where an evaluation runs, on which instance, and what it costs.
+
+use std::fmt;
+use std::future::ready;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use portcullis_gates::{Cost, Evaluate, Evaluation, EvaluationFuture, Fault, Isolation};
+use portcullis_model::{Answer, Facts, PolicyName, Subject};
+use tokio::sync::oneshot;
+
+use crate::budget::Budget;
+use crate::engine::Engine;
+use crate::fault;
+use crate::latency::Latency;
+use crate::template::{Configuration, Live, StartError, Template};
+
+mod instances;
+
+use instances::Instances;
+
+/// Larger subjects are never judged in place: even a fast policy takes a millisecond for so much text.
+const LARGEST_INLINE: usize = 64 * 1024;
+
+/// Evaluations of one policy that wait or run on the pool. A quarter of the default queue: no policy fills it alone.
+const MOST_WAITING: usize = 64;
+
+/// One policy, ready to judge.
+pub struct Evaluator {
+    core: Arc<Core>,
+}
+
+pub(crate) struct Core {
+    engine: Engine,
+    name: PolicyName,
+    template: Arc<Template>,
+    /// What each instance still has to be configured with; nothing where it starts from a snapshot.
+    configuration: Option<Arc<Configuration>>,
+    payload: bool,
+    budget: Budget,
+    instances: Instances,
+    latency: Latency,
+    waiting: AtomicUsize,
+}
+
+impl fmt::Debug for Evaluator {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Evaluator")
+            .field("policy", &self.core.name)
+            .field("budget", &self.core.budget)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Evaluator {
+    pub(crate) fn new(
+        engine: Engine,
+        name: PolicyName,
+        template: Arc<Template>,
+        configuration: Option<Arc<Configuration>>,
+        payload: bool,
+        budget: Budget,
+        isolation: Isolation,
+    ) -> Self {
+        let core = Arc::new(Core {
+            engine,
+            name,
+            template,
+            configuration,
+            payload,
+            budget,
+            instances: Instances::new(isolation),
+            latency: Latency::default(),
+            waiting: AtomicUsize::new(0),
+        });
+        core.prepare();
+        Self { core }
+    }
+
+    /// Judges on this thread, whatever the subject: for tools and measurements, not for a thread of an async runtime.
+    pub fn evaluate_here(&self, facts: &Facts, subject: &Subject) -> Evaluation {
+        let evaluation = self.core.judge(facts, subject, true);
+        self.core.prepare();
+        evaluation
+    }
+
+    /// Returns true where the next small subject would be judged in place.
+    pub fn is_inline(&self) -> bool {
+        self.core.can_run_inline(0)
+    }
+
+    fn on_pool(&self, facts: &Facts, subject: &Subject) -> EvaluationFuture<'static> {
+        let submitted = Instant::now();
+        let Some(place) = Place::take(&self.core) else {
+            return Box::pin(ready(failed(Fault::QueueFull, submitted)));
+        };
+        let (facts, subject) = (facts.clone(), subject.clone());
+        let (sender, receiver) = oneshot::channel();
+        let job = move || {
+            // Whoever asked may be gone by now: then nobody needs the answer.
+            if sender.is_closed() {
+                return;
+            }
+            let mut evaluation = place.core.judge(&facts, &subject, true);
+            evaluation.cost.wall = submitted.elapsed();
+            place.core.prepare();
+            drop(place);
+            drop(sender.send(evaluation));
+        };
+        if self.core.engine.workers().submit(Box::new(job)).is_err() {
+            return Box::pin(ready(failed(Fault::QueueFull, submitted)));
+        }
+        Box::pin(async move {
+            receiver.await.unwrap_or_else(|_| failed(Fault::Trap("the evaluation was lost".to_owned()), submitted))
+        })
+    }
+}
+
+impl Evaluate for Evaluator {
+    fn evaluate<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a> {
+        if self.core.can_run_inline(subject.text_bytes()) {
+            let evaluation = self.core.judge(facts, subject, false);
+            // No slot was free at once; the pool may wait for one.
+            if !matches!(evaluation.outcome, Err(Fault::QueueFull)) {
+                self.core.prepare();
+                return Box::pin(ready(evaluation));
+            }
+        }
+        self.on_pool(facts, subject)
+    }
+}
+
+fn failed(fault: Fault, since: Instant) -> Evaluation {
+    Evaluation { outcome: Err(fault), cost: Cost { wall: since.elapsed(), cpu: Duration::ZERO, memory: 0 } }
+}
+
+/// A place among the waiting evaluations of a policy.
+struct Place {
+    core: Arc<Core>,
+}
+
+impl Place {
+    fn take(core: &Arc<Core>) -> Option<Self> {
+        if core.waiting.fetch_add(1, Ordering::Relaxed) >= MOST_WAITING {
+            core.waiting.fetch_sub(1, Ordering::Relaxed);
+            return None;
+        }
+        Some(Self { core: Arc::clone(core) })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.core.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Core {
+    fn can_run_inline(&self, text_bytes: usize) -> bool {
+        text_bytes <= LARGEST_INLINE
+            && self.latency.is_fast()
+            // Functions of a WASI start a runtime of their own, which must not happen inside of one.
+            && !self.template.has_wasi()
+            && (self.configuration.is_none() || self.instances.has_one())
+    }
+
+    fn judge(&self, facts: &Facts, subject: &Subject, wait: bool) -> Evaluation {
+        let started = Instant::now();
+        catch_unwind(AssertUnwindSafe(|| self.judge_once(facts, subject, wait, started)))
+            .unwrap_or_else(|_| failed(Fault::Trap("the host panicked while evaluating".to_owned()), started))
+    }
+
+    fn judge_once(&self, facts: &Facts, subject: &Subject, wait: bool, started: Instant) -> Evaluation {
+        let allowance = self.budget.allowance(subject.text_bytes());
+        let mut live = match self.instance(allowance, wait) {
+            Ok(live) => live,
+            Err(fault) => return failed(fault, started),
+        };
+        live.begin(&self.name, allowance);
+        let answer = live.evaluate(facts, subject, self.payload);
+        let state = live.store.data();
+        let cost = Cost { wall: started.elapsed(), cpu: state.deadline.elapsed().1, memory: state.limits.used() };
+        self.latency.record(cost.cpu);
+        let outcome = self.conclude(answer, live);
+        Evaluation { outcome, cost }
+    }
+
+    /// Keeps the instance where it may be used again; one that broke is never.
+    fn conclude(&self, answer: Result<Answer, portcullis_bindings::CallError>, live: Live) -> Result<Answer, Fault> {
+        match answer {
+            Ok(answer) => {
+                self.instances.give_back(live);
+                Ok(answer)
+            }
+            Err(error) => Err(fault::of_call(&error)),
+        }
+    }
+
+    fn instance(&self, allowance: crate::budget::Allowance, wait: bool) -> Result<Live, Fault> {
+        if let Some(live) = self.instances.take() {
+            return Ok(live);
+        }
+        match &self.configuration {
+            None => self.template.instantiate(&self.budget, allowance, wait),
+            Some(configuration) => self.configured(configuration),
+        }
+    }
+
+    fn configured(&self, configuration: &Configuration) -> Result<Live, Fault> {
+        self.template.configured(Some(&self.name), &self.budget, configuration).map_err(|error| match error {
+            StartError::Fault { fault, .. } => fault,
+            other => Fault::Instantiate(other.to_string()),
+        })
+    }
+}

@@ -1,0 +1,287 @@
+//! What a module shows before any of it runs: its size, what it imports, what it exports.
+
+use std::fmt;
+
+use portcullis_bindings::{EXPORTS, IMPORTS, PACKAGE, VERSION};
+use portcullis_model::{Digest, GateName};
+use wasmparser::{Encoding, Parser, Payload};
+
+/// The largest module that is read. Interpreted languages embed their interpreter: the largest known weighs 40 MB.
+pub const LARGEST_MODULE: usize = 64 * 1024 * 1024;
+
+/// Imports or exports of one module that are looked at; contract and WASI together have fewer than 40.
+const MOST_NAMES: usize = 256;
+
+/// What a policy may use besides its settings, packs, subject and facts. The import list is the capability list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Capability {
+    /// A WASI with nothing in it.
+    InertWasi,
+}
+
+impl fmt::Display for Capability {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InertWasi => formatter.write_str("inert-wasi"),
+        }
+    }
+}
+
+/// A module that no policy can be made of.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InspectError {
+    /// It is larger than what is read.
+    #[error("the module has {size} bytes; at most {LARGEST_MODULE} are read")]
+    TooLarge {
+        /// Its size in bytes.
+        size: usize,
+    },
+    /// It is no WebAssembly.
+    #[error("the module is no WebAssembly component")]
+    Invalid(#[source] InvalidModule),
+    /// It is a core module.
+    #[error("the module is a core module, not a component; hint: encode it with `wasm-tools component new`")]
+    CoreModule,
+    /// It names a line of the contract that this host does not have.
+    #[error("`{interface}` is of a line that this host does not have; supported: {}", supported())]
+    UnknownLine {
+        /// The interface, as the module names it.
+        interface: String,
+    },
+    /// It was made for a later version of a line that this host has.
+    #[error("`{interface}` is newer than this host; supported: {}; hint: update portcullis", supported())]
+    NewerThanHost {
+        /// The interface, as the module names it.
+        interface: String,
+    },
+    /// The contract has no such interface.
+    #[error("the contract has no interface `{interface}` on this side")]
+    UnknownInterface {
+        /// The interface, as the module names it.
+        interface: String,
+    },
+    /// It imports something that nobody granted.
+    #[error("the module imports `{import}`, which no grant covers; no capability of that name exists in this version")]
+    MissingGrant {
+        /// The import.
+        import: String,
+    },
+    /// It does not export the lifecycle.
+    #[error("the module is no policy: it does not export `{PACKAGE}/lifecycle`")]
+    NoLifecycle,
+    /// It exports no gate.
+    #[error("the module exports no gate")]
+    NoGate,
+    /// It has more imports or exports than any policy needs.
+    #[error("the module has more than {MOST_NAMES} imports or exports")]
+    TooManyNames,
+}
+
+/// What the parser said.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message} at byte {offset}")]
+pub struct InvalidModule {
+    message: String,
+    offset: usize,
+}
+
+impl From<wasmparser::BinaryReaderError> for InspectError {
+    fn from(error: wasmparser::BinaryReaderError) -> Self {
+        Self::Invalid(InvalidModule { message: error.message().to_owned(), offset: error.offset() })
+    }
+}
+
+/// Returns the lines of the contract that this host has, for people.
+pub fn supported() -> String {
+    let (major, minor, patch) = VERSION;
+    format!("{PACKAGE}@{major}.{minor} (up to {major}.{minor}.{patch})")
+}
+
+/// What a module shows before any of it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inspection {
+    /// Digest of the module.
+    pub digest: Digest,
+    /// Its size in bytes.
+    pub size: usize,
+    /// Everything that it imports.
+    pub imports: Vec<String>,
+    /// The capabilities that those imports are.
+    pub capabilities: Vec<Capability>,
+    /// The gates whose interfaces it exports.
+    pub gates: Vec<GateName>,
+}
+
+impl Inspection {
+    /// Reads the names of a module, and refuses what no policy can be made of.
+    pub fn of(wasm: &[u8]) -> Result<Self, InspectError> {
+        if wasm.len() > LARGEST_MODULE {
+            return Err(InspectError::TooLarge { size: wasm.len() });
+        }
+        let names = Names::read(wasm)?;
+        let mut capabilities = Vec::new();
+        for import in &names.imports {
+            if let Some(capability) = check_import(import)?
+                && !capabilities.contains(&capability)
+            {
+                capabilities.push(capability);
+            }
+        }
+        let mut lifecycle = false;
+        let mut gates = Vec::new();
+        for export in &names.exports {
+            match check_export(export)? {
+                Some(Export::Lifecycle) => lifecycle = true,
+                Some(Export::Gate(gate)) => gates.push(gate),
+                None => {}
+            }
+        }
+        if !lifecycle {
+            return Err(InspectError::NoLifecycle);
+        }
+        if gates.is_empty() {
+            return Err(InspectError::NoGate);
+        }
+        gates.sort_unstable();
+        gates.dedup();
+        Ok(Self { digest: Digest::of(wasm), size: wasm.len(), imports: names.imports, capabilities, gates })
+    }
+
+    /// Returns true where the module imports a WASI.
+    pub(crate) fn wants_wasi(&self) -> bool {
+        self.capabilities.contains(&Capability::InertWasi)
+    }
+}
+
+#[derive(Default)]
+struct Names {
+    imports: Vec<String>,
+    exports: Vec<String>,
+}
+
+impl Names {
+    fn read(wasm: &[u8]) -> Result<Self, InspectError> {
+        let mut names = Self::default();
+        let mut depth = 0_u32;
+        for payload in Parser::new(0).parse_all(wasm) {
+            let payload = payload?;
+            if let Payload::Version { encoding: Encoding::Module, .. } = payload
+                && depth == 0
+            {
+                return Err(InspectError::CoreModule);
+            }
+            match payload {
+                Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+                Payload::End(_) => depth = depth.saturating_sub(1),
+                Payload::ComponentImportSection(section) if depth == 0 => {
+                    for import in section {
+                        names.imports.push(import?.name.name.to_owned());
+                    }
+                }
+                Payload::ComponentExportSection(section) if depth == 0 => {
+                    for export in section {
+                        names.exports.push(export?.name.name.to_owned());
+                    }
+                }
+                _ => {}
+            }
+            if names.imports.len() > MOST_NAMES || names.exports.len() > MOST_NAMES {
+                return Err(InspectError::TooManyNames);
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// Splits `package/interface@version` and checks the version, where the package is the contract.
+fn interface_of_contract(name: &str) -> Result<Option<&str>, InspectError> {
+    let Some(rest) = name.strip_prefix(PACKAGE).and_then(|rest| rest.strip_prefix('/')) else {
+        return Ok(None);
+    };
+    let unknown = || InspectError::UnknownLine { interface: name.to_owned() };
+    let (interface, version) = rest.split_once('@').ok_or_else(unknown)?;
+    let mut numbers = version.splitn(3, '.').map(|number| number.parse::<u64>().ok());
+    let (Some(Some(major)), Some(Some(minor)), Some(Some(patch))) = (numbers.next(), numbers.next(), numbers.next())
+    else {
+        return Err(unknown());
+    };
+    if (major, minor) != (VERSION.0, VERSION.1) {
+        return Err(unknown());
+    }
+    if patch > VERSION.2 {
+        return Err(InspectError::NewerThanHost { interface: name.to_owned() });
+    }
+    Ok(Some(interface))
+}
+
+fn check_import(name: &str) -> Result<Option<Capability>, InspectError> {
+    match interface_of_contract(name)? {
+        // A policy that shares types between its own gates imports those gates' interfaces for their types alone.
+        Some(interface) if IMPORTS.contains(&interface) || EXPORTS.contains(&interface) => Ok(None),
+        Some(_) => Err(InspectError::UnknownInterface { interface: name.to_owned() }),
+        None if name.starts_with("wasi:") => Ok(Some(Capability::InertWasi)),
+        None => Err(InspectError::MissingGrant { import: name.to_owned() }),
+    }
+}
+
+enum Export {
+    Lifecycle,
+    Gate(GateName),
+}
+
+fn check_export(name: &str) -> Result<Option<Export>, InspectError> {
+    match interface_of_contract(name)? {
+        Some("lifecycle") => Ok(Some(Export::Lifecycle)),
+        Some(interface) => match interface.strip_suffix("-gate").and_then(GateName::parse) {
+            Some(gate) => Ok(Some(Export::Gate(gate))),
+            None => Err(InspectError::UnknownInterface { interface: name.to_owned() }),
+        },
+        // What else a component exports is nobody's business here.
+        None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_core_module_is_told_apart_from_a_component() {
+        let wasm = wat::parse_str("(module)").unwrap();
+        assert_eq!(Inspection::of(&wasm), Err(InspectError::CoreModule));
+    }
+
+    #[test]
+    fn garbage_is_refused_with_the_place() {
+        assert!(matches!(Inspection::of(b"\0asmgarbage"), Err(InspectError::Invalid(_))));
+        assert!(matches!(Inspection::of(b""), Err(InspectError::Invalid(_) | InspectError::NoLifecycle)));
+    }
+
+    #[test]
+    fn a_component_without_lifecycle_is_no_policy() {
+        let wasm = wat::parse_str("(component)").unwrap();
+        assert_eq!(Inspection::of(&wasm), Err(InspectError::NoLifecycle));
+    }
+
+    #[test]
+    fn an_unknown_line_is_refused_with_the_supported_ones() {
+        let wasm = wat::parse_str(r#"(component (import "portcullis:policy/types@0.2.0" (instance)))"#).unwrap();
+        let error = Inspection::of(&wasm).unwrap_err();
+        assert_eq!(error, InspectError::UnknownLine { interface: "portcullis:policy/types@0.2.0".to_owned() });
+        assert!(error.to_string().contains("portcullis:policy@0.1"), "{error}");
+    }
+
+    #[test]
+    fn a_later_version_of_the_line_is_refused_as_such() {
+        let wasm = wat::parse_str(r#"(component (import "portcullis:policy/log@0.1.7" (instance)))"#).unwrap();
+        assert!(matches!(Inspection::of(&wasm), Err(InspectError::NewerThanHost { .. })));
+    }
+
+    #[test]
+    fn an_import_without_grant_is_named() {
+        let wasm = wat::parse_str(r#"(component (import "acme:net/fetch@1.0.0" (instance)))"#).unwrap();
+        let error = Inspection::of(&wasm).unwrap_err();
+        assert_eq!(error, InspectError::MissingGrant { import: "acme:net/fetch@1.0.0".to_owned() });
+    }
+}

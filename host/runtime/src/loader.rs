@@ -1,0 +1,313 @@
+//! From the bytes of a module to a policy that is ready to judge.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use portcullis_gates::Isolation;
+use portcullis_model::json::Value;
+use portcullis_model::{Description, Digest, GateName, Pack};
+use wasmtime::component::Component;
+
+use crate::budget::Budget;
+use crate::cache::{Cache, CacheError, Entry};
+use crate::compile::{CompileThread, CompileThreadGone};
+use crate::engine::Engine;
+use crate::evaluator::Evaluator;
+use crate::inspect::{InspectError, Inspection};
+use crate::snapshot::{SnapshotError, snapshot};
+use crate::store::chain;
+use crate::template::{Configuration, LinkError, StartError, Template};
+
+/// A module did not become a policy. Nothing else changes by that.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The module is none that a policy can be made of.
+    #[error("the module is refused")]
+    Inspect(#[from] InspectError),
+    /// It does not compile.
+    #[error("the module could not be compiled")]
+    Compile(#[source] wasmtime::Error),
+    /// It does not fit the host.
+    #[error("the module could not be linked")]
+    Link(#[from] LinkError),
+    /// It could not be started or configured.
+    #[error("the policy could not be started")]
+    Start(#[from] StartError),
+    /// Compiling failed in a way that nothing should.
+    #[error("the module could not be compiled at all")]
+    Thread(#[from] CompileThreadGone),
+}
+
+/// How evaluations of a policy start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StartKind {
+    /// From a snapshot of its configured memory.
+    Snapshot,
+    /// Each from an instance that is configured anew; prepared ahead where possible.
+    Configured {
+        /// Why there is no snapshot.
+        reason: String,
+        /// What configuring one instance costs.
+        cost: Duration,
+    },
+}
+
+impl fmt::Display for StartKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Snapshot => formatter.write_str("snapshot"),
+            Self::Configured { reason, cost } => {
+                write!(formatter, "configured ({} µs an instance; no snapshot: {reason})", cost.as_micros())
+            }
+        }
+    }
+}
+
+/// A policy that is compiled, configured and described.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    engine: Engine,
+    template: Arc<Template>,
+    configuration: Option<Arc<Configuration>>,
+    /// What it says of itself.
+    pub description: Arc<Description>,
+    /// What its module shows.
+    pub inspection: Arc<Inspection>,
+    /// Digest over module, settings and packs.
+    pub digest: Digest,
+    /// How its evaluations start.
+    pub start: StartKind,
+    /// True where its code came from the cache.
+    pub cached: bool,
+    /// How long loading took.
+    pub took: Duration,
+}
+
+impl Loaded {
+    /// Returns the gates that the policy exports.
+    pub fn gates(&self) -> &[GateName] {
+        &self.inspection.gates
+    }
+
+    /// Makes what judges.
+    pub fn evaluator(&self, budget: Budget, isolation: Isolation) -> Evaluator {
+        Evaluator::new(
+            self.engine.clone(),
+            self.description.name.clone(),
+            Arc::clone(&self.template),
+            self.configuration.clone(),
+            self.description.needs_payload,
+            budget,
+            isolation,
+        )
+    }
+}
+
+/// Loads policies: compiles off the caller's thread, freezes, and remembers native code.
+#[derive(Clone, Debug)]
+pub struct Loader {
+    engine: Engine,
+    thread: CompileThread,
+    cache: Option<Arc<Cache>>,
+    /// What is loaded now, by digest over module, settings and packs. Held weakly: a policy that is gone frees its code.
+    live: Arc<Mutex<HashMap<Digest, Weak<Template>>>>,
+}
+
+/// A loader could not be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LoaderError {
+    /// Its thread could not be started.
+    #[error("the compile thread could not be started")]
+    Thread(#[source] std::io::Error),
+    /// Its cache could not be opened.
+    #[error("the cache of compiled policies could not be opened")]
+    Cache(#[source] CacheError),
+}
+
+impl Loader {
+    /// Makes a loader that remembers nothing.
+    pub fn without_cache(engine: Engine) -> Result<Self, LoaderError> {
+        Self::new(engine, None)
+    }
+
+    /// Makes a loader that keeps native code in a folder, which is created where it does not exist.
+    pub fn with_cache(engine: Engine, folder: &Path) -> Result<Self, LoaderError> {
+        let cache = Cache::open(folder).map_err(LoaderError::Cache)?;
+        Self::new(engine, Some(Arc::new(cache)))
+    }
+
+    fn new(engine: Engine, cache: Option<Arc<Cache>>) -> Result<Self, LoaderError> {
+        let thread = CompileThread::start().map_err(LoaderError::Thread)?;
+        Ok(Self { engine, thread, cache, live: Arc::default() })
+    }
+
+    /// Returns the engine.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Returns how often a cache entry was refused since the start: each time is an alarm.
+    pub fn alarms(&self) -> u64 {
+        self.cache.as_ref().map_or(0, |cache| cache.alarms())
+    }
+
+    /// Loads a policy. Blocks until it is ready, which takes seconds where nothing is cached: not for a thread of an
+    /// async runtime.
+    pub fn load(&self, wasm: &[u8], settings: &Value, packs: &[Pack], budget: &Budget) -> Result<Loaded, LoadError> {
+        let started = Instant::now();
+        let inspection = Arc::new(Inspection::of(wasm)?);
+        let configuration = Arc::new(Configuration { settings: settings.clone(), packs: packs.to_vec() });
+        let digest = digest(inspection.digest, &configuration);
+        let (prepared, cached) = match self.cached(digest, &inspection)? {
+            Some(prepared) => (prepared, true),
+            None => (self.cold(wasm, &inspection, &configuration, digest, budget)?, false),
+        };
+        let template = self.shared(digest, prepared.template);
+        let (description, start) = match prepared.without_snapshot {
+            None => {
+                let description = template
+                    .instantiate(budget, budget.for_configure(), true)
+                    .map_err(|fault| StartError::Fault { during: "instantiated", fault })?
+                    .describe()?;
+                (description, StartKind::Snapshot)
+            }
+            Some(reason) => {
+                let before = Instant::now();
+                let mut live = template.configured(None, budget, &configuration)?;
+                let cost = before.elapsed();
+                (live.describe()?, StartKind::Configured { reason, cost })
+            }
+        };
+        Ok(Loaded {
+            engine: self.engine.clone(),
+            template,
+            configuration: match start {
+                StartKind::Snapshot => None,
+                StartKind::Configured { .. } => Some(configuration),
+            },
+            description: Arc::new(description),
+            inspection,
+            digest,
+            start,
+            cached,
+            took: started.elapsed(),
+        })
+    }
+
+    /// Returns what is loaded already under that digest, else remembers this.
+    fn shared(&self, digest: Digest, template: Arc<Template>) -> Arc<Template> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.retain(|_, template| template.strong_count() > 0);
+        if let Some(shared) = live.get(&digest).and_then(Weak::upgrade) {
+            return shared;
+        }
+        live.insert(digest, Arc::downgrade(&template));
+        template
+    }
+
+    fn cached(&self, digest: Digest, inspection: &Inspection) -> Result<Option<Prepared>, LoadError> {
+        let Some(cache) = &self.cache else { return Ok(None) };
+        let Some(Entry { code, without_snapshot }) = cache.get(cache_key(&self.engine, digest)) else {
+            return Ok(None);
+        };
+        // Code of another engine carries another key; should the engine still refuse it, it is compiled anew.
+        let Some(component) = code.component(self.engine.main()) else { return Ok(None) };
+        let template = Template::link(&self.engine, &component, &inspection.gates, inspection.wants_wasi(), false)?;
+        Ok(Some(Prepared { template: Arc::new(template), without_snapshot }))
+    }
+
+    fn cold(
+        &self,
+        wasm: &[u8],
+        inspection: &Arc<Inspection>,
+        configuration: &Arc<Configuration>,
+        digest: Digest,
+        budget: &Budget,
+    ) -> Result<Prepared, LoadError> {
+        let job = Job {
+            engine: self.engine.clone(),
+            cache: self.cache.clone(),
+            wasm: wasm.to_vec(),
+            inspection: Arc::clone(inspection),
+            configuration: Arc::clone(configuration),
+            digest,
+            budget: *budget,
+        };
+        self.thread.run(move || job.run())?
+    }
+}
+
+/// Code with the reason why it starts unconfigured, where it does.
+struct Prepared {
+    template: Arc<Template>,
+    without_snapshot: Option<String>,
+}
+
+/// What the compile thread does for one policy.
+struct Job {
+    engine: Engine,
+    cache: Option<Arc<Cache>>,
+    wasm: Vec<u8>,
+    inspection: Arc<Inspection>,
+    configuration: Arc<Configuration>,
+    digest: Digest,
+    budget: Budget,
+}
+
+impl Job {
+    fn run(self) -> Result<Prepared, LoadError> {
+        let (component, without_snapshot) = self.compile()?;
+        let template =
+            Template::link(&self.engine, &component, &self.inspection.gates, self.inspection.wants_wasi(), false)?;
+        if let Some(cache) = &self.cache {
+            match component.serialize() {
+                Ok(code) => cache.put(cache_key(&self.engine, self.digest), without_snapshot.as_deref(), &code),
+                Err(error) => tracing::warn!(%error, "compiled code could not be kept"),
+            }
+        }
+        Ok(Prepared { template: Arc::new(template), without_snapshot })
+    }
+
+    fn compile(&self) -> Result<(Component, Option<String>), LoadError> {
+        let compile = |wasm: &[u8]| Component::new(self.engine.main(), wasm).map_err(LoadError::Compile);
+        let inspection = &self.inspection;
+        let frozen = snapshot(
+            &self.engine,
+            &self.wasm,
+            &inspection.gates,
+            inspection.wants_wasi(),
+            &self.budget,
+            &self.configuration,
+        );
+        match frozen {
+            Ok(frozen) => Ok((compile(&frozen)?, None)),
+            // Its own refusal of settings or packs, which compiling it again would not change.
+            Err(SnapshotError::Start(StartError::Configure(refused))) => Err(StartError::Configure(refused).into()),
+            Err(error) => Ok((compile(&self.wasm)?, Some(chain(&error)))),
+        }
+    }
+}
+
+/// Digests module, settings and packs, in forms that do not depend on how a file was written.
+fn digest(module: Digest, configuration: &Configuration) -> Digest {
+    let settings = configuration.settings.to_canonical();
+    let packs: Vec<_> = configuration
+        .packs
+        .iter()
+        .flat_map(|pack| [pack.name.clone(), pack.version.clone(), pack.data.to_canonical()])
+        .collect();
+    let fixed = [module.as_bytes().as_slice(), settings.as_bytes()];
+    Digest::of_parts(fixed.into_iter().chain(packs.iter().map(String::as_bytes)))
+}
+
+/// Digests what compiled code depends on.
+fn cache_key(engine: &Engine, policy: Digest) -> Digest {
+    let engine = engine.compatibility();
+    let parts: [&[u8]; 3] = [b"portcullis compiled policy 1", policy.as_bytes(), engine.as_bytes()];
+    Digest::of_parts(parts)
+}

@@ -1,0 +1,211 @@
+//! What a store holds besides the guest: limits, the deadline, the log and, where linked, the inert WASI.
+
+use std::time::{Duration, Instant};
+
+use nix::time::{ClockId, clock_gettime};
+use portcullis_bindings::{Level, LogSink};
+use portcullis_model::PolicyName;
+use wasmtime::ResourceLimiter;
+
+use crate::budget::Allowance;
+use crate::wasi::Inert;
+
+/// The time that a call may take was used up. Raised by the epoch callback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the deadline of {} ms has passed", limit.as_millis())]
+pub(crate) struct DeadlineExceeded {
+    pub(crate) limit: Duration,
+}
+
+/// The guest wanted more memory than its budget. Raised by the limiter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("more than {limit} bytes of memory were wanted")]
+pub(crate) struct MemoryExceeded {
+    pub(crate) limit: u64,
+}
+
+/// Returns the CPU time of this thread; nothing where the system has no such clock.
+pub(crate) fn thread_cpu() -> Option<Duration> {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok().map(Duration::from)
+}
+
+/// When a call started, and when it has to end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Deadline {
+    started: Instant,
+    cpu_at_start: Option<Duration>,
+    allowance: Allowance,
+}
+
+impl Deadline {
+    pub(crate) fn start(allowance: Allowance) -> Self {
+        Self { started: Instant::now(), cpu_at_start: thread_cpu(), allowance }
+    }
+
+    /// Returns wall and CPU time since the start. Where there is no CPU clock, wall time stands for it.
+    pub(crate) fn elapsed(&self) -> (Duration, Duration) {
+        let wall = self.started.elapsed();
+        let cpu = match (self.cpu_at_start, thread_cpu()) {
+            (Some(start), Some(now)) => now.saturating_sub(start),
+            (None, _) | (_, None) => wall,
+        };
+        (wall, cpu)
+    }
+
+    pub(crate) fn check(&self) -> Result<(), DeadlineExceeded> {
+        let (wall, cpu) = self.elapsed();
+        if cpu >= self.allowance.cpu {
+            return Err(DeadlineExceeded { limit: self.allowance.cpu });
+        }
+        if wall >= self.allowance.wall {
+            return Err(DeadlineExceeded { limit: self.allowance.wall });
+        }
+        Ok(())
+    }
+}
+
+/// Counts linear memory and tables against the budget. Growing past it ends the call, so that it is told apart from
+/// a guest that gives up by itself.
+#[derive(Debug)]
+pub(crate) struct Limits {
+    memory: u64,
+    used: u64,
+}
+
+impl Limits {
+    fn grow(&mut self, current: u64, desired: u64) -> wasmtime::Result<bool> {
+        let used = self.used.saturating_add(desired.saturating_sub(current));
+        if used > self.memory {
+            return Err(wasmtime::Error::new(MemoryExceeded { limit: self.memory }));
+        }
+        self.used = used;
+        Ok(true)
+    }
+
+    /// Returns the bytes of linear memory and tables. They never shrink while a guest lives.
+    pub(crate) fn used(&self) -> u64 {
+        self.used
+    }
+}
+
+impl ResourceLimiter for Limits {
+    fn memory_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        // Past the maximum that the guest declared itself the engine refuses, whatever is said here.
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
+        self.grow(current as u64, desired as u64)
+    }
+
+    fn table_growing(&mut self, current: usize, desired: usize, maximum: Option<usize>) -> wasmtime::Result<bool> {
+        if maximum.is_some_and(|maximum| desired > maximum) {
+            return Ok(false);
+        }
+        // An element is a pointer.
+        self.grow(current as u64 * 8, desired as u64 * 8)
+    }
+}
+
+/// Lines of one policy. Bounded: a policy that logs without end still ends at its deadline, and the log stays readable.
+#[derive(Debug)]
+pub(crate) struct LogLines {
+    policy: Option<PolicyName>,
+    /// While configuring no payload is around; later lines may hold some and stay at debug level.
+    configuring: bool,
+    lines: u32,
+}
+
+/// Lines of one call that are passed on.
+const MOST_LINES: u32 = 32;
+
+/// Bytes of one line that are passed on.
+const LONGEST_LINE: usize = 512;
+
+impl LogLines {
+    fn write(&mut self, level: Level, message: &str) {
+        self.lines = self.lines.saturating_add(1);
+        let policy = self.policy.as_ref().map_or("", PolicyName::as_str);
+        if self.lines > MOST_LINES {
+            if self.lines == MOST_LINES + 1 {
+                tracing::debug!(target: "portcullis::policy", policy, "further lines of this call are dropped");
+            }
+            return;
+        }
+        let end = message.floor_char_boundary(LONGEST_LINE);
+        let message = message.get(..end).unwrap_or_default().escape_debug();
+        match (self.configuring, level) {
+            (true, Level::Warn | Level::Error) => {
+                tracing::warn!(target: "portcullis::policy", policy, %message, ?level, "line of a policy");
+            }
+            (true, Level::Info) => {
+                tracing::info!(target: "portcullis::policy", policy, %message, ?level, "line of a policy");
+            }
+            (true, Level::Debug) | (false, _) => {
+                tracing::debug!(target: "portcullis::policy", policy, %message, ?level, "line of a policy");
+            }
+        }
+    }
+}
+
+/// The data of a store.
+pub(crate) struct State {
+    pub(crate) limits: Limits,
+    pub(crate) deadline: Deadline,
+    log: LogLines,
+    pub(crate) inert: Option<Box<Inert>>,
+}
+
+impl State {
+    pub(crate) fn new(memory: u64, allowance: Allowance, inert: Option<Box<Inert>>) -> Self {
+        Self {
+            limits: Limits { memory, used: 0 },
+            deadline: Deadline::start(allowance),
+            log: LogLines { policy: None, configuring: true, lines: 0 },
+            inert,
+        }
+    }
+
+    /// Starts a new call: its own deadline and its own share of the log.
+    pub(crate) fn begin(&mut self, policy: Option<&PolicyName>, configuring: bool, allowance: Allowance) {
+        self.deadline = Deadline::start(allowance);
+        self.log = LogLines { policy: policy.cloned(), configuring, lines: 0 };
+    }
+}
+
+impl LogSink for State {
+    fn write(&mut self, level: Level, message: &str) -> wasmtime::Result<()> {
+        self.log.write(level, message);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn growing_past_the_budget_is_a_typed_error() {
+        let mut limits = Limits { memory: 100, used: 0 };
+        assert!(limits.memory_growing(0, 60, None).unwrap());
+        let error = limits.memory_growing(60, 101, None).unwrap_err();
+        assert_eq!(error.downcast_ref::<MemoryExceeded>(), Some(&MemoryExceeded { limit: 100 }));
+        assert_eq!(limits.used(), 60);
+    }
+
+    #[test]
+    fn tables_count_as_memory() {
+        let mut limits = Limits { memory: 100, used: 0 };
+        assert!(limits.table_growing(0, 10, None).unwrap());
+        assert!(limits.table_growing(10, 13, None).is_err());
+    }
+
+    #[test]
+    fn a_deadline_is_met_by_cpu_time_or_by_wall_time() {
+        let allowance = Allowance { cpu: Duration::from_secs(100), wall: Duration::ZERO };
+        assert_eq!(Deadline::start(allowance).check(), Err(DeadlineExceeded { limit: Duration::ZERO }));
+        let allowance = Allowance { cpu: Duration::ZERO, wall: Duration::from_secs(100) };
+        assert!(Deadline::start(allowance).check().is_err());
+        let allowance = Allowance { cpu: Duration::from_secs(100), wall: Duration::from_secs(100) };
+        assert!(Deadline::start(allowance).check().is_ok());
+    }
+}

@@ -1,0 +1,55 @@
+//! What an operator is shown of the policies.
+
+use std::time::Duration;
+
+use portcullis_gates::{Isolation, Mode, OnFault, PolicySource};
+use portcullis_model::{Digest, GateName, PolicyName, Rights};
+
+use crate::budget::Budget;
+use crate::inspect::Capability;
+use crate::loader::StartKind;
+
+/// One policy that judges, or is switched off.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyStatus {
+    /// Its name.
+    pub name: PolicyName,
+    /// Its version.
+    pub version: String,
+    /// What it is for.
+    pub summary: String,
+    /// Where it came from.
+    pub source: PolicySource,
+    /// Digest of its module.
+    pub module: Digest,
+    /// Digest over module, settings and packs.
+    pub digest: Digest,
+    /// Bytes of its module.
+    pub size: usize,
+    /// The gates where it judges.
+    pub gates: Vec<GateName>,
+    /// What it may use besides settings, packs, subject and facts.
+    pub capabilities: Vec<Capability>,
+    /// What it may do.
+    pub rights: Rights,
+    /// Whether its verdicts count.
+    pub mode: Mode,
+    /// What a fault becomes.
+    pub on_fault: OnFault,
+    /// How instances are used.
+    pub isolation: Isolation,
+    /// What an evaluation may use.
+    pub budget: Budget,
+    /// How its evaluations start.
+    pub start: StartKind,
+    /// Its packs, as name and version.
+    pub packs: Vec<(String, String)>,
+    /// True where its gates stay shut without it.
+    pub required: bool,
+    /// What the operator loosened, in words.
+    pub loosened: Vec<&'static str>,
+    /// True where its code came from the cache.
+    pub cached: bool,
+    /// How long loading took.
+    pub took: Duration,
+}

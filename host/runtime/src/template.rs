@@ -1,0 +1,182 @@
+//! A policy that is compiled and linked: what instances are made from.
+
+use std::time::Duration;
+
+use portcullis_bindings::{CallError, ConfigureError, Interfaces, ProbeError};
+use portcullis_gates::Fault;
+use portcullis_model::json::Value;
+use portcullis_model::{Answer, Description, Facts, Pack, PolicyName, Subject};
+use wasmtime::Store;
+use wasmtime::UpdateDeadline;
+use wasmtime::component::{Component, Instance, InstancePre};
+
+use crate::budget::{Allowance, Budget};
+use crate::engine::{Engine, Slot};
+use crate::fault;
+use crate::state::State;
+use crate::wasi::Inert;
+
+/// An evaluation waits so long for a slot of the pool: longer than the guests that hold them may run by default.
+const SLOT_WAIT: Duration = Duration::from_secs(1);
+
+/// What a policy is configured with.
+#[derive(Debug)]
+pub(crate) struct Configuration {
+    pub(crate) settings: Value,
+    pub(crate) packs: Vec<Pack>,
+}
+
+/// A policy could not be linked.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// An import has another shape than the host offers.
+    #[error("the module's imports do not fit this host")]
+    Imports(#[source] wasmtime::Error),
+    /// It does not export the lifecycle.
+    #[error("the module is no policy")]
+    Probe(#[source] ProbeError),
+    /// A gate that its export list names has another shape than the contract says.
+    #[error("the module exports the {0} gate in another shape than the contract says")]
+    Gate(portcullis_model::GateName),
+}
+
+/// Why a policy could not be brought to life while loading it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// It broke.
+    #[error("the policy broke while it was {during}")]
+    Fault {
+        /// What it was doing.
+        during: &'static str,
+        /// How it broke.
+        #[source]
+        fault: Fault,
+    },
+    /// An export has another type than the contract says.
+    #[error("an export has another type than the contract says")]
+    Types(#[source] wasmtime::Error),
+    /// It refused its settings or packs.
+    #[error("the policy refused its settings or packs")]
+    Configure(#[source] ConfigureError),
+}
+
+/// What instances are made from.
+pub(crate) struct Template {
+    engine: Engine,
+    pre: InstancePre<State>,
+    interfaces: Interfaces,
+    wasi: bool,
+    drafting: bool,
+}
+
+impl std::fmt::Debug for Template {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Template").field("interfaces", &self.interfaces).finish_non_exhaustive()
+    }
+}
+
+impl Template {
+    /// Links a component that was compiled for the main engine, or for the drafting one.
+    pub(crate) fn link(
+        engine: &Engine,
+        component: &Component,
+        gates: &[portcullis_model::GateName],
+        wasi: bool,
+        drafting: bool,
+    ) -> Result<Self, LinkError> {
+        let linker = engine.linker(drafting, wasi).map_err(LinkError::Imports)?;
+        let pre = linker.instantiate_pre(component).map_err(LinkError::Imports)?;
+        let interfaces = Interfaces::probe(&pre).map_err(LinkError::Probe)?;
+        // A gate that only looks like one must not count as absent: its author meant it to judge.
+        if let Some(gate) = gates.iter().find(|gate| !interfaces.exports(**gate)) {
+            return Err(LinkError::Gate(*gate));
+        }
+        Ok(Self { engine: engine.clone(), pre, interfaces, wasi, drafting })
+    }
+
+    /// Returns true where it imports a WASI, whose functions must not run on a thread of the async runtime.
+    pub(crate) fn has_wasi(&self) -> bool {
+        self.wasi
+    }
+
+    /// Makes an instance. Waits for a slot only where `wait` allows it.
+    pub(crate) fn instantiate(&self, budget: &Budget, allowance: Allowance, wait: bool) -> Result<Live, Fault> {
+        let slot = match (self.drafting, wait) {
+            (true, _) => None,
+            (false, true) => Some(self.engine.slots().take(SLOT_WAIT).ok_or(Fault::QueueFull)?),
+            (false, false) => Some(self.engine.slots().try_take().ok_or(Fault::QueueFull)?),
+        };
+        let memory = budget.memory.min(self.engine.options().memory);
+        let inert = self.wasi.then(|| Box::new(Inert::new()));
+        let engine = if self.drafting { self.engine.drafting() } else { self.engine.main() };
+        let mut store = Store::new(engine, State::new(memory, allowance, inert));
+        store.limiter(|state| &mut state.limits);
+        store.set_hostcall_fuel(budget.output);
+        store.set_epoch_deadline(1);
+        store.epoch_deadline_callback(|context| {
+            context.data().deadline.check().map_err(wasmtime::Error::new)?;
+            Ok(UpdateDeadline::Continue(1))
+        });
+        self.engine.awake();
+        let instance = self.pre.instantiate(&mut store).map_err(|error| fault::of_instantiation(&error))?;
+        Ok(Live { interfaces: self.interfaces.clone(), store, instance, _slot: slot })
+    }
+
+    /// Makes an instance and configures it.
+    pub(crate) fn configured(
+        &self,
+        name: Option<&PolicyName>,
+        budget: &Budget,
+        configuration: &Configuration,
+    ) -> Result<Live, StartError> {
+        let allowance = budget.for_configure();
+        let mut live = self
+            .instantiate(budget, allowance, true)
+            .map_err(|fault| StartError::Fault { during: "instantiated", fault })?;
+        live.configure(name, allowance, configuration)?;
+        Ok(live)
+    }
+}
+
+/// An instance with its store. The slot is given back after the store is gone: fields are dropped in order.
+pub(crate) struct Live {
+    interfaces: Interfaces,
+    pub(crate) store: Store<State>,
+    pub(crate) instance: Instance,
+    _slot: Option<Slot>,
+}
+
+impl Live {
+    /// Checks the types of all exports and asks the policy what it is.
+    pub(crate) fn describe(&mut self) -> Result<Description, StartError> {
+        self.interfaces.check_types(&mut self.store, &self.instance).map_err(StartError::Types)?;
+        self.interfaces
+            .describe(&mut self.store, &self.instance)
+            .map_err(|error| StartError::Fault { during: "describing itself", fault: fault::of_call(&error) })
+    }
+
+    pub(crate) fn configure(
+        &mut self,
+        name: Option<&PolicyName>,
+        allowance: Allowance,
+        configuration: &Configuration,
+    ) -> Result<(), StartError> {
+        self.store.data_mut().begin(name, true, allowance);
+        let Configuration { settings, packs } = configuration;
+        self.interfaces
+            .configure(&mut self.store, &self.instance, settings, packs)
+            .map_err(|error| StartError::Fault { during: "configured", fault: fault::of_call(&error) })?
+            .map_err(StartError::Configure)
+    }
+
+    /// Judges. The caller has started the call with [`State::begin`] or by making the instance.
+    pub(crate) fn evaluate(&mut self, facts: &Facts, subject: &Subject, payload: bool) -> Result<Answer, CallError> {
+        self.interfaces.evaluate(&mut self.store, &self.instance, facts, subject, payload)
+    }
+
+    pub(crate) fn begin(&mut self, name: &PolicyName, allowance: Allowance) {
+        self.store.data_mut().begin(Some(name), false, allowance);
+    }
+}

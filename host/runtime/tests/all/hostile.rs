@@ -1,0 +1,161 @@
+//! Guests that misbehave end as the fault that says how, and harm no later evaluation.
+
+use std::time::{Duration, Instant};
+
+use portcullis_gates::{Evaluate, Fault, Isolation};
+use portcullis_model::{Answer, Decision, Subject, Verdict};
+use portcullis_runtime::{Budget, Evaluator, LoadError, StartError, StartKind};
+
+use crate::guest::{call, call_with, component, component_of, evaluator, facts, load, loader, result, settings};
+
+/// Evaluates twice: a guest that broke must not have broken the next evaluation, nor that of another policy.
+async fn fault_of(name: &str, subject: Subject) -> Fault {
+    let loader = loader();
+    let load = |wasm: Vec<u8>| {
+        loader.load(&wasm, &settings(), &[], &Budget::DEFAULT).unwrap().evaluator(Budget::DEFAULT, Isolation::Fresh)
+    };
+    let (hostile, honest) = (load(component(name)), load(component_of("")));
+    let first = hostile.evaluate(&facts(), &subject).await.outcome.unwrap_err();
+    assert_eq!(honest.evaluate(&facts(), &call()).await.outcome, Ok(Answer::Verdict(Verdict::allow())));
+    let second = hostile.evaluate(&facts(), &subject).await.outcome.unwrap_err();
+    assert_eq!(first, second);
+    first
+}
+
+async fn allows(evaluator: &Evaluator) -> bool {
+    let evaluation = evaluator.evaluate(&facts(), &call()).await;
+    matches!(evaluation.outcome, Ok(Answer::Verdict(Verdict { decision: Decision::Allow, .. })))
+}
+
+#[tokio::test]
+async fn an_honest_guest_starts_from_a_snapshot_and_answers() {
+    let loaded = load(&component_of(""));
+    assert_eq!(loaded.start, StartKind::Snapshot);
+    assert_eq!(loaded.description.name.as_str(), "guest");
+    assert_eq!(loaded.gates(), [portcullis_model::GateName::Call]);
+    let evaluator = loaded.evaluator(Budget::DEFAULT, Isolation::Fresh);
+    let evaluation = evaluator.evaluate(&facts(), &call()).await;
+    assert_eq!(evaluation.outcome, Ok(Answer::Verdict(Verdict::allow())));
+    assert!(evaluation.cost.memory >= 65_536);
+}
+
+#[tokio::test]
+async fn an_endless_loop_meets_its_deadline() {
+    let before = Instant::now();
+    let fault = fault_of("endless", call()).await;
+    assert_eq!(fault, Fault::Deadline { limit: Duration::from_millis(250) });
+    assert!(before.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn a_memory_hog_meets_its_budget() {
+    assert_eq!(fault_of("memory-hog", call()).await, Fault::Memory { limit: Budget::DEFAULT.memory });
+}
+
+#[tokio::test]
+async fn a_trap_is_a_fault() {
+    assert!(matches!(fault_of("trap", call()).await, Fault::Trap(why) if why.contains("unreachable")));
+}
+
+#[tokio::test]
+async fn a_stack_overflow_is_a_fault() {
+    assert!(matches!(fault_of("stack-overflow", call()).await, Fault::Trap(why) if why.contains("stack")));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_too_large_is_not_read() {
+    assert_eq!(fault_of("huge-output", call()).await, Fault::Output);
+}
+
+#[tokio::test]
+async fn answers_that_are_no_values_are_malformed() {
+    for guest in ["bad-utf8", "bad-pointer", "bad-decision", "no-question", "bad-code", "bad-extensions"] {
+        let fault = fault_of(guest, call()).await;
+        assert!(matches!(fault, Fault::Malformed(_) | Fault::Trap(_)), "{guest}: {fault:?}");
+        assert_ne!(fault, Fault::Output, "{guest}");
+    }
+}
+
+#[tokio::test]
+async fn spans_that_do_not_fit_the_subject_are_malformed() {
+    for guest in ["bad-span", "cut-character"] {
+        let fault = fault_of(guest, result()).await;
+        assert!(matches!(&fault, Fault::Malformed(why) if why.contains("span")), "{guest}: {fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_flood_of_log_lines_harms_nobody() {
+    assert!(allows(&evaluator("log-flood")).await);
+}
+
+#[tokio::test]
+async fn a_fresh_instance_remembers_nothing() {
+    let evaluator = evaluator("remembers");
+    for _ in 0..40 {
+        assert!(allows(&evaluator).await);
+    }
+    assert!(evaluator.is_inline());
+}
+
+#[tokio::test]
+async fn only_the_operator_makes_instances_remember() {
+    let evaluator = load(&component("remembers")).evaluator(Budget::DEFAULT, Isolation::Reuse);
+    assert!(allows(&evaluator).await);
+    assert!(!allows(&evaluator).await);
+}
+
+#[tokio::test]
+async fn a_snapshot_holds_what_configure_did_and_start_functions_do_not_run_again() {
+    let loaded = load(&component("configured"));
+    assert_eq!(loaded.start, StartKind::Snapshot);
+    let evaluator = loaded.evaluator(Budget::DEFAULT, Isolation::Fresh);
+    assert!(allows(&evaluator).await);
+    assert!(allows(&evaluator).await);
+}
+
+#[test]
+fn a_policy_that_never_gets_configured_is_not_loaded() {
+    let budget = Budget { cpu: Duration::from_millis(5), ..Budget::DEFAULT };
+    let error = loader().load(&component("endless-configure"), &settings(), &[], &budget).unwrap_err();
+    assert!(matches!(&error, LoadError::Start(StartError::Fault { fault: Fault::Deadline { .. }, .. })), "{error:?}");
+}
+
+#[test]
+fn a_policy_that_refuses_its_settings_says_where_and_why() {
+    let error = loader().load(&component("refuses-settings"), &settings(), &[], &Budget::DEFAULT).unwrap_err();
+    let LoadError::Start(StartError::Configure(refused)) = &error else { panic!("{error:?}") };
+    assert_eq!((refused.place.as_str(), refused.message.as_str()), ("/mode", "no\u{1b}t know"));
+    // What a policy says reaches a terminal: its control characters do not.
+    assert_eq!(refused.to_string(), r"no\u{1b}t know at `/mode`");
+}
+
+#[tokio::test]
+async fn a_large_subject_is_judged_on_the_pool_with_more_time() {
+    let evaluator = evaluator("remembers");
+    let text = "x".repeat(1024 * 1024);
+    let evaluation = evaluator.evaluate(&facts(), &call_with(&text)).await;
+    assert_eq!(evaluation.outcome, Ok(Answer::Verdict(Verdict::allow())));
+    assert!(evaluation.cost.memory > 1024 * 1024);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_queue_is_a_fault_and_nobody_waits_for_ever() {
+    let evaluator = std::sync::Arc::new(evaluator("endless"));
+    let waiting: Vec<_> = (0..40)
+        .map(|_| {
+            let evaluator = std::sync::Arc::clone(&evaluator);
+            tokio::spawn(async move { evaluator.evaluate(&facts(), &call()).await.outcome.unwrap_err() })
+        })
+        .collect();
+    let mut full = 0;
+    for evaluation in waiting {
+        match evaluation.await.unwrap() {
+            Fault::QueueFull => full += 1,
+            Fault::Deadline { .. } => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    // Two run, sixteen wait.
+    assert!(full >= 20, "{full}");
+}

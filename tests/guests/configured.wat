@@ -1,0 +1,18 @@
+;; Denies unless `configure` ran exactly once in its life, and its start function exactly once before.
+(global $started (mut i32) (i32.const 0))
+(global $configured (mut i32) (i32.const 0))
+(data (i32.const 1024) "\02\00\00\00" "\48\00\00\00\0c\00\00\00" "\48\00\00\00\0c\00\00\00")
+(data (i32.const 1076) "\40\00\00\00\02\00\00\00")
+(func $start (global.set $started (i32.add (global.get $started) (i32.const 1))))
+(start $start)
+(func $configure (param i32 i32 i32 i32) (result i32)
+  (global.set $configured (i32.add (global.get $configured) (i32.const 1)))
+  (i32.store (i32.const 2048) (i32.const 7))
+  (i32.const 640))
+(func $judge (param i32) (result i32)
+  (if (result i32)
+    (i32.and
+      (i32.eq (i32.load (i32.const 2048)) (i32.const 7))
+      (i32.eq (i32.add (global.get $started) (global.get $configured)) (i32.const 2)))
+    (then (i32.const 512))
+    (else (i32.const 1024))))

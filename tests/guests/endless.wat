@@ -1,0 +1,4 @@
+;; Judges without end.
+(func $judge (param i32) (result i32)
+  (loop $forever (br $forever))
+  (unreachable))

@@ -1,0 +1,2 @@
+;; Gives up.
+(func $judge (param i32) (result i32) (unreachable))
