@@ -108,3 +108,27 @@ fn corpora_are_measured() {
         std::fs::write(file, misses).unwrap();
     }
 }
+
+/// `PORTCULLIS_SPEED=1 CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test … speed -- --nocapture`: natively, warm, per evaluation.
+#[test]
+fn speed_is_measured() {
+    if std::env::var_os("PORTCULLIS_SPEED").is_none() {
+        println!("skipped: set PORTCULLIS_SPEED");
+        return;
+    }
+    let policy = policy();
+    let sentence = "Searches the catalogue and returns matching entries, newest first; use the cursor for more. ";
+    let properties: Value = (0..8)
+        .map(|index| (format!("parameter_{index}"), json!({ "type": "string", "description": sentence })))
+        .collect::<portcullis_sdk::serde_json::Map<_, _>>()
+        .into();
+    let tool = json!({ "name": "search_catalogue", "description": sentence.repeat(6), "inputSchema": { "type": "object", "properties": properties } });
+    let batch = testing::batch("server", vec![testing::tool(&tool)]);
+    let facts = testing::facts();
+    let rounds = 2_000_u32;
+    let started = Instant::now();
+    for _ in 0..rounds {
+        assert_eq!(policy.scan(&facts, &batch).len(), 1);
+    }
+    println!("a tool of {} bytes: {:?}", tool.to_string().len(), started.elapsed() / rounds);
+}

@@ -59,6 +59,7 @@ pub fn is_plain(text: &str) -> bool {
 /// Finds every run of hidden characters, in order and without overlap.
 pub fn scan(text: &str) -> Vec<Hidden> {
     let mut found: Vec<Hidden> = Vec::new();
+    let mut sequences = escape::Sequences::new(text);
     let mut from = 0;
     while let Some(start) = next_candidate(text.as_bytes(), from) {
         let Some(rest) = text.get(start..) else { break };
@@ -76,7 +77,7 @@ pub fn scan(text: &str) -> Vec<Hidden> {
             from = next;
             continue;
         }
-        let hidden = match escape::sequence(text, start) {
+        let hidden = match sequences.at(start) {
             Some(sequence) => sequence,
             None => Hidden { start, end: next, kind, inert: !matches!(character, '\u{FFF9}'..='\u{FFFB}') },
         };

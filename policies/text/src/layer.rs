@@ -93,7 +93,9 @@ pub(crate) fn turned(text: &str, encoding: Encoding) -> Option<Fragment> {
 
 /// Decodes `%20` and its like (RFC 3986 §2.1); bytes that are no text stay as they are.
 fn percent(text: &str) -> String {
-    let digit = |byte: Option<&u8>| byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok());
+    let digit = |byte: Option<&u8>| {
+        byte.and_then(|byte| char::from(*byte).to_digit(16)).and_then(|digit| u8::try_from(digit).ok())
+    };
     let bytes = text.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut offset = 0;

@@ -41,7 +41,8 @@ impl Literals {
         let mut sources = Vec::with_capacity(literals.len() + CUES.len());
         let mut texts = Vec::with_capacity(literals.len() + CUES.len());
         let ciphers = CUES.iter().map(|(cue, encoding)| (Meaning::Cipher(*encoding), *cue));
-        for (meaning, literal) in literals.iter().map(|(rule, literal)| (Meaning::Rule(*rule), *literal)).chain(ciphers) {
+        for (meaning, literal) in literals.iter().map(|(rule, literal)| (Meaning::Rule(*rule), *literal)).chain(ciphers)
+        {
             let folded = crate::normal::Normal::new(literal).text().to_lowercase();
             let open_left = folded.starts_with('*');
             let open_right = folded.ends_with('*');
@@ -98,6 +99,10 @@ impl Tags {
     pub(super) fn scan(&self, text: &str, mut found: impl FnMut(usize, Range<usize>)) {
         /// Attributes longer than this are no tag that a model would take for one.
         const LONGEST: usize = 200;
+        /// Blanks and marks between the bracket and the name: `</`, `<|`, `<!-- `.
+        const LEAD: usize = 6;
+        /// Names of tags are short.
+        const NAME: usize = 32;
         if self.rules.is_empty() {
             return;
         }
@@ -110,11 +115,21 @@ impl Tags {
             from = start + 1;
             let angle = bytes.get(start) == Some(&b'<');
             let Some(inner) = bytes.get(from..bytes.len().min(from + LONGEST)) else { break };
-            let lead = inner.iter().take_while(|byte| matches!(byte, b' ' | b'/' | b'|' | b'<' | b'-') || angle && **byte == b'!').count();
+            let lead = inner
+                .iter()
+                .take(LEAD)
+                .take_while(|byte| matches!(byte, b' ' | b'/' | b'|' | b'<' | b'-') || angle && **byte == b'!')
+                .count();
             let name_of = inner.get(lead..).unwrap_or_default();
-            let length =
-                name_of.iter().take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')).count();
+            let length = name_of
+                .iter()
+                .take(NAME)
+                .take_while(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+                .count();
             let Some(name) = name_of.get(..length).and_then(|name| std::str::from_utf8(name).ok()) else { continue };
+            if name.is_empty() {
+                continue;
+            }
             let Some(rule) = self.rules.get(&name.to_lowercase()) else { continue };
             let close = if angle { b'>' } else { b']' };
             let after = name_of.get(length..).unwrap_or_default();

@@ -123,7 +123,18 @@ fn rule(id: &str, level: Level, phrases: &[&str]) -> Rule {
 
 #[test]
 fn bad_packs_are_refused_with_the_rule_named() {
-    for phrase in ["..3 x", "a ..x", "{nothing}", "<nothing>", "a&nothing", "a ..200 b", "(a||b)", "a? b", "!a b", "x (two words|one)"] {
+    for phrase in [
+        "..3 x",
+        "a ..x",
+        "{nothing}",
+        "<nothing>",
+        "a&nothing",
+        "a ..200 b",
+        "(a||b)",
+        "a? b",
+        "!a b",
+        "x (two words|one)",
+    ] {
         let pack = Pack { rules: vec![rule("named", Level::Flag, &[phrase])], ..Pack::default() };
         assert!(
             matches!(Rules::compile(&pack), Err(CompileError::Pattern { rule, .. }) if rule == "named"),
