@@ -6,6 +6,10 @@
 //! for a server fails at once when the server goes away or answers something unusable.
 //!
 //! It knows nothing about policies, names that clients see, or several servers.
+//!
+//! Only the era with `initialize` is spoken so far. What belongs to an era has one place each, so that the stateless one
+//! can stand beside it: the handshake (`connect`), the era's members of `_meta` (the rewrite in `call`, which sets the
+//! progress token already), and the headers of HTTP (`wire`, which learns the version after the handshake).
 
 mod call;
 mod connect;
@@ -38,6 +42,8 @@ pub use shared::Counters;
 /// What a server answered: a result, or a JSON-RPC error. Neither has passed a gate yet.
 pub type Outcome = Result<Value, ErrorObject>;
 
+/// So long the close of the gateway's side may take: whoever writes to a server that does not read holds it up.
+const CLOSE_LIMIT: Duration = Duration::from_secs(3);
 /// So long the stop of a connection may take before it is left to run in the background.
 const SHUTDOWN_LIMIT: Duration = Duration::from_secs(15);
 
@@ -103,7 +109,7 @@ impl Upstream {
     /// KILL, and all that came from it with it.
     pub async fn shutdown(&self) {
         self.shared.close(CloseReason::Shutdown);
-        self.shared.wire().close().await;
+        let _ = tokio::time::timeout(CLOSE_LIMIT, self.shared.wire().close()).await;
         if let Some(process) = &self.process {
             let _ = tokio::time::timeout(SHUTDOWN_LIMIT, process.stop()).await;
         }

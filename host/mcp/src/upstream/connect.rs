@@ -15,8 +15,9 @@ use super::call::handshake;
 use super::shared::Shared;
 use super::wire::{Wire, listen};
 use super::{CallError, CloseReason, ConnectOptions, Hello, Peer, Upstream};
-use crate::jsonrpc::{ErrorObject, Incoming, MalformedReason, read};
+use crate::jsonrpc::{ErrorObject, Incoming, MalformedReason};
 use crate::transport::http::{HttpClient, HttpSetupError};
+use crate::transport::read_text;
 use crate::transport::stdio::{
     LINE_LIMIT, Line, LineReader, LineWriter, Process, SpawnError, Stderr, StderrSink, Streams, Tail,
 };
@@ -246,7 +247,7 @@ async fn pump(mut lines: LineReader<ChildStdout>, shared: Arc<Shared>, process: 
 
 fn take(line: std::io::Result<Option<Line<'_>>>, shared: &Arc<Shared>) -> Result<(), CloseReason> {
     let incoming = match line {
-        Ok(Some(Line::Text(text))) => read(text),
+        Ok(Some(Line::Text(text))) => read_text(text),
         Ok(Some(Line::Oversize(recovered))) => recovered.into_incoming(MalformedReason::Oversize { limit: LINE_LIMIT }),
         Ok(None) => return Err(CloseReason::OutputClosed),
         Err(error) => return Err(CloseReason::Unreadable(error.kind().to_string())),

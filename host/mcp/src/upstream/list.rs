@@ -1,6 +1,7 @@
 //! Lists in pages.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use portcullis_model::json::Value;
 use portcullis_model::object;
@@ -89,9 +90,13 @@ pub(super) async fn list(shared: &Arc<Shared>, method: ListMethod) -> Result<Lis
     let mut listing = Listing::default();
     let mut cursors: Vec<String> = Vec::new();
     let mut previous: Option<Vec<Value>> = None;
+    // All pages together have the time of one call.
+    let until = Instant::now() + shared.call_timeout;
     for page in 0..MOST_PAGES {
+        let options =
+            CallOptions { timeout: Some(until.saturating_duration_since(Instant::now())), progress_token: None };
         let params = cursors.last().map(|cursor| Value::from(object! { "cursor" => cursor.as_str() }));
-        let result = match request(shared, method.method(), params.as_ref(), CallOptions::default()).await {
+        let result = match request(shared, method.method(), params.as_ref(), options).await {
             Ok(Outcome::Ok(result)) => result,
             Ok(Outcome::Err(error)) => return Ok(listing.end(Some(Incomplete::Refused(error)))),
             Err(error) if page == 0 => return Err(error),

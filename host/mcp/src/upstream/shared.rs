@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use portcullis_model::json::{Object, Value};
 use tokio::task::AbortHandle;
+use tokio::time::timeout;
 
 use super::pending::{Answer, Pending};
 use super::wire::Wire;
@@ -20,8 +21,8 @@ use crate::jsonrpc::{
 /// So many requests of one server are answered at once; further ones are refused. Sampling and elicitation take a model
 /// or a person, so more would only be a flood.
 const MOST_ANSWERING: usize = 16;
-/// So long the answer to a server may take to be written. A server that does not read cannot hold a task for ever.
-const ANSWER_WRITE_LIMIT: Duration = Duration::from_secs(30);
+/// So long an answer or a notification may take to be written. A server that does not read cannot hold a task for ever.
+const WRITE_LIMIT: Duration = Duration::from_secs(30);
 
 /// Counts of what a server did wrong.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,7 +113,10 @@ impl Shared {
         }
         let mut text = Vec::with_capacity(128);
         write_notification(&mut text, method, params);
-        self.wire.send(self, text, None).await
+        match timeout(WRITE_LIMIT, self.wire.send(self, text, None)).await {
+            Ok(sent) => sent,
+            Err(_) => Err(CallError::Timeout(WRITE_LIMIT)),
+        }
     }
 
     /// Deals with something that came in.
@@ -228,7 +232,7 @@ impl Shared {
                 Ok(result) => write_result(&mut text, &id, &result),
                 Err(error) => write_error(&mut text, Some(&id), &error),
             }
-            let _ = tokio::time::timeout(ANSWER_WRITE_LIMIT, shared.wire.send(&shared, text, None)).await;
+            let _ = timeout(WRITE_LIMIT, shared.wire.send(&shared, text, None)).await;
             drop(entry);
         });
         answering.insert(key, task.abort_handle());

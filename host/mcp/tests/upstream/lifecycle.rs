@@ -26,6 +26,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_closed_output_closes_the_connection", a_closed_output_closes_the_connection),
         trial("nothing_survives_a_shutdown", nothing_survives_a_shutdown),
         trial("nothing_survives_a_connection_that_is_dropped", nothing_survives_a_connection_that_is_dropped),
+        trial("a_server_that_does_not_read_can_be_shut_down", a_server_that_does_not_read_can_be_shut_down),
         trial("a_flood_on_standard_error_is_cut_and_counted", a_flood_on_standard_error_is_cut_and_counted),
     ]
 }
@@ -143,4 +144,20 @@ async fn a_flood_on_standard_error_is_cut_and_counted() {
     let lines = server.peer.stderr.lock().unwrap().clone();
     assert!(lines.len() < 1000, "{}", lines.len());
     assert!(lines.iter().any(|line| line.ends_with("lines were dropped: too many at once]")), "{:?}", lines.last());
+}
+
+async fn a_server_that_does_not_read_can_be_shut_down() {
+    let server = connect("deaf").await;
+    let params = format!(r#"{{"text":"{}"}}"#, "y".repeat(300_000));
+    let params = portcullis_model::json::parse_str(&params).unwrap();
+    let stuck = server.upstream.notify("notifications/x", Some(&params));
+    let from = Instant::now();
+    let shutdown = async {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        server.upstream.shutdown().await;
+    };
+    // The write fails as soon as the server is gone.
+    let (sent, ()) = tokio::join!(stuck, shutdown);
+    assert!(matches!(sent, Err(CallError::Closed(_))), "{sent:?}");
+    assert!(from.elapsed() < Duration::from_secs(8), "{:?}", from.elapsed());
 }

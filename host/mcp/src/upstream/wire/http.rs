@@ -10,6 +10,7 @@ use super::super::shared::Shared;
 use super::super::{CallError, CloseReason};
 use crate::jsonrpc::{Incoming, Malformed, MalformedReason, Message, Side, read};
 use crate::transport::http::{Events, HttpClient, HttpFailure, Parsed, Reply};
+use crate::transport::read_text;
 
 /// A stream that breaks off before its answer is opened again so often.
 const MOST_RESUMPTIONS: u32 = 5;
@@ -36,7 +37,7 @@ pub(super) async fn exchange(
     };
     match reply {
         Reply::Accepted => {}
-        Reply::Json(text) => receive(shared, read(&text), request),
+        Reply::Json(text) => receive(shared, read_text(&text), request),
         Reply::Oversize => receive(shared, oversize(), request),
         Reply::Events(events) => follow(client, shared, *events, request).await?,
     }
@@ -121,7 +122,9 @@ async fn follow(
 fn take(shared: &Arc<Shared>, parsed: Parsed) {
     match parsed {
         // Other types of event are no messages; an empty one only carries an id.
-        Parsed::Event(event) if event.kind == "message" && !event.data.is_empty() => shared.receive(read(&event.data)),
+        Parsed::Event(event) if event.kind == "message" && !event.data.is_empty() => {
+            shared.receive(read_text(&event.data));
+        }
         Parsed::Event(_) => {}
         Parsed::Oversize(recovered) => {
             shared.receive(recovered.into_incoming(MalformedReason::Oversize { limit: Limits::WIRE.bytes }));
