@@ -15,6 +15,7 @@ mod options;
 mod peer;
 mod publish;
 mod rejudge;
+mod route;
 mod safe_mode;
 mod server;
 mod sessions;

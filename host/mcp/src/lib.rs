@@ -1,4 +1,12 @@
-//! portcullis-mcp
+//! MCP traffic: clients in front, servers behind, the gates between.
+//!
+//! [`Gateway`] keeps the servers of a config and publishes what of them passed its gate; [`serve_stdio`] serves a client
+//! on two pipes. Everything is carried as lossless values ([`jsonrpc`]): what no policy edits reaches the other side
+//! unchanged, and only ids, tokens and names are rewritten around it. [`upstream`] and [`transport`] speak to servers.
+//!
+//! This crate knows nothing of WebAssembly or of how a policy comes to its verdict.
+
+#![forbid(unsafe_code)]
 
 pub mod jsonrpc;
 pub mod transport;

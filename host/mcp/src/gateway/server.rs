@@ -1,7 +1,7 @@
 //! One server as the gateway knows it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
@@ -38,6 +38,7 @@ pub(crate) struct Server {
     /// Calls that are running, by session: who a request of the server belongs to.
     callers: Mutex<HashMap<SessionId, usize>>,
     drained: Notify,
+    settled: AtomicBool,
 }
 
 impl std::fmt::Debug for Server {
@@ -65,6 +66,7 @@ impl Server {
             status: Mutex::new(status),
             callers: Mutex::default(),
             drained: Notify::new(),
+            settled: AtomicBool::new(false),
         }
     }
 
@@ -89,9 +91,9 @@ impl Server {
         self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Returns true once the first try to reach it has ended.
+    /// Returns true once the first try to reach it has ended. Later tries do not count: lists would wait for each.
     pub(crate) fn is_settled(&self) -> bool {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner).phase.is_settled()
+        self.settled.load(Ordering::Acquire)
     }
 
     /// Changes what is told of it.
@@ -101,6 +103,9 @@ impl Server {
 
     /// Sets where it is in its life, and why.
     pub(crate) fn set_phase(&self, phase: Phase, reason: Option<(&str, String)>) {
+        if phase.is_settled() {
+            self.settled.store(true, Ordering::Release);
+        }
         self.set_status(|status| {
             status.phase = phase;
             let (code, text) = reason.map_or((None, None), |(code, text)| (Some(code.to_owned()), Some(text)));

@@ -6,7 +6,7 @@ use portcullis_model::{CallKind, PinState, ResultKind, object};
 use portcullis_registry::{Published, Utility};
 
 use super::Gateway;
-use super::call::Route;
+use super::route::Route;
 use crate::downstream::{ClientSession, Reply};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::Verb;

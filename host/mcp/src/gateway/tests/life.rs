@@ -60,6 +60,19 @@ async fn the_end_of_an_earlier_connection_does_not_end_the_present_one() {
 }
 
 #[tokio::test]
+async fn lists_do_not_wait_for_a_server_that_is_tried_again() {
+    let mut slow = Scripted::with_tools(&[&tool("t")]);
+    slow.delay = Duration::from_millis(500);
+    let (running, mut client) = setup().server("s", slow).client().await;
+    client.tools().await;
+    running.server("s").peer().closed("killed".to_owned());
+    running.wait_for("a second start", |running| running.server("s").launches() == 2).await;
+    let began = std::time::Instant::now();
+    assert_eq!(client.tools().await, ["mcp__s__t"]);
+    assert!(began.elapsed() < Duration::from_millis(300), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
 async fn shutdown_ends_every_server() {
     let (running, mut client) = setup()
         .server("a", Scripted::with_tools(&[&tool("t")]))

@@ -1,0 +1,94 @@
+//! From a published name to the server that has it.
+
+use std::sync::Arc;
+
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{Annotations, CallKind, Digest, ItemKind};
+use portcullis_registry::{Published, Utility};
+
+use super::Gateway;
+use super::server::Server;
+use crate::jsonrpc::{ErrorObject, code};
+
+/// Where a call goes.
+pub(crate) struct Route {
+    pub(crate) server: Arc<Server>,
+    pub(crate) kind: CallKind,
+    /// The server's own name.
+    pub(crate) name: String,
+    pub(crate) annotations: Annotations,
+    pub(crate) definition: Option<Digest>,
+    pub(crate) utility: Option<Utility>,
+}
+
+impl Gateway {
+    /// Finds where a call goes, and puts the server's own name into its parameters.
+    pub(crate) fn route(&self, kind: CallKind, params: &mut Object) -> Result<Route, ErrorObject> {
+        let invalid = |text: &str| ErrorObject::new(code::INVALID_PARAMS, text);
+        let snapshot = self.snapshot();
+        let catalogue = &snapshot.catalogue;
+        let text = |params: &Object, key: &str| params.get(key).and_then(Value::as_str).map(str::to_owned);
+        match kind {
+            CallKind::Tool => {
+                let name = text(params, "name").ok_or_else(|| invalid("the name of a tool is missing"))?;
+                if let Some(tool) = catalogue.tool(&name) {
+                    params.insert("name", tool.name());
+                    return self.route_to(kind, tool, None);
+                }
+                let utility = catalogue.utility(&name).ok_or_else(|| invalid("there is no tool of this name"))?;
+                let server = self.server(&utility.server).ok_or_else(|| invalid("there is no tool of this name"))?;
+                Ok(Route {
+                    server,
+                    kind: CallKind::Tool,
+                    name: utility.utility.as_str().to_owned(),
+                    annotations: Annotations::default(),
+                    definition: None,
+                    utility: Some(utility.utility),
+                })
+            }
+            CallKind::Prompt => {
+                let name = text(params, "name").ok_or_else(|| invalid("the name of a prompt is missing"))?;
+                let prompt = catalogue.prompt(&name).ok_or_else(|| invalid("there is no prompt of this name"))?;
+                params.insert("name", prompt.name());
+                self.route_to(kind, prompt, None)
+            }
+            CallKind::Resource => {
+                let uri = text(params, "uri").ok_or_else(|| invalid("the URI of a resource is missing"))?;
+                let not_found = || ErrorObject::new(code::RESOURCE_NOT_FOUND, "there is no resource of this URI");
+                let resource = catalogue.resource(&uri).ok_or_else(not_found)?;
+                self.route_to(kind, resource, Some(uri))
+            }
+            CallKind::Completion => {
+                let reference = params.get_mut("ref").and_then(Value::as_object_mut);
+                let reference = reference.ok_or_else(|| invalid("what to complete is missing"))?;
+                if let Some(uri) = text(reference, "uri") {
+                    let item = catalogue.templates().iter().find(|template| template.exposed() == uri);
+                    let item = item.or_else(|| catalogue.resource(&uri));
+                    let item = item.ok_or_else(|| invalid("there is no resource template of this URI"))?;
+                    return self.route_to(kind, item, Some(uri));
+                }
+                let name = text(reference, "name").ok_or_else(|| invalid("what to complete is missing"))?;
+                let prompt = catalogue.prompt(&name).ok_or_else(|| invalid("there is no prompt of this name"))?;
+                reference.insert("name", prompt.name());
+                self.route_to(kind, prompt, None)
+            }
+        }
+    }
+
+    fn route_to(&self, kind: CallKind, item: &Published, uri: Option<String>) -> Result<Route, ErrorObject> {
+        let server = self.server(item.server());
+        let server = server.ok_or_else(|| ErrorObject::new(code::INTERNAL_ERROR, "its server is not known"))?;
+        Ok(Route {
+            server,
+            kind,
+            name: uri.unwrap_or_else(|| item.name().to_owned()),
+            annotations: if item.kind() == ItemKind::Tool {
+                item.annotations().clone()
+            } else {
+                Annotations::default()
+            },
+            definition: Some(item.definition()),
+            utility: None,
+        })
+    }
+}
