@@ -4,6 +4,7 @@ pub(crate) mod binary;
 pub(crate) mod definition;
 pub(crate) mod place;
 pub(crate) mod walk;
+mod words;
 
 use std::sync::Arc;
 
@@ -113,7 +114,8 @@ pub(crate) fn message_place(kind: ResultKind) -> Place {
 
 /// Builds the subject of the result gate.
 pub(crate) fn message(message: &ServerMessage) -> Result<Segmented, TooLarge> {
-    let Collected { segments, descriptors, encoded } = collect(&message.document, message_place(message.kind))?;
+    let Collected { segments, descriptors, encoded, size: _ } =
+        collect(&message.document, message_place(message.kind))?;
     let is_error = message.kind == ResultKind::Error
         || message.document.get("isError").and_then(Value::as_bool).unwrap_or_default();
     let subject = Subject::Result(ResultSubject {
@@ -130,7 +132,7 @@ pub(crate) fn message(message: &ServerMessage) -> Result<Segmented, TooLarge> {
 /// Builds the subject of the request gate. A binary in its document is replaced by its digest: a policy can do nothing
 /// with an image but wait for it to be copied.
 pub(crate) fn request(request: &ServerRequest) -> Result<Segmented, TooLarge> {
-    let Collected { segments, encoded, descriptors } = collect_whole(&request.document, Place::Request)?;
+    let Collected { segments, encoded, descriptors, size: _ } = collect_whole(&request.document, Place::Request)?;
     let mut document = request.document.clone();
     for descriptor in descriptors {
         if let Some(place) = document.pointer_mut(&descriptor.pointer) {

@@ -1,7 +1,7 @@
 use portcullis_model::json::{parse_str, push_index, push_key};
 use portcullis_model::{Digest, Segment};
 
-use super::place::is_known_word;
+use super::words::is_known_word;
 use super::*;
 use proptest::prelude::*;
 

@@ -4,7 +4,8 @@ use portcullis_model::json::{Object, Value, push_index, push_key};
 use portcullis_model::{Descriptor, Digest, Role, Segment};
 
 use super::binary::{self, Held};
-use super::place::{Place, is_known_word};
+use super::place::Place;
+use super::words::is_known_word;
 
 /// A text of this size, keys included, is what one evaluation gets at most (design §6).
 pub(crate) const MOST_TEXT: usize = 4 * 1024 * 1024;
@@ -32,6 +33,8 @@ pub(crate) struct Collected {
     pub(crate) descriptors: Vec<Descriptor>,
     /// Indices of those segments that are base64 in the document, ascending.
     pub(crate) encoded: Vec<usize>,
+    /// Bytes that count against [`MOST_TEXT`].
+    pub(crate) size: usize,
 }
 
 /// Collects the model-visible strings of a value that stands at a place.
@@ -54,6 +57,7 @@ fn run(value: &Value, place: Place, whole: bool) -> Result<Collected, TooLarge> 
         whole,
     };
     walk.value(value, place)?;
+    walk.collected.size = MOST_TEXT - walk.text;
     Ok(walk.collected)
 }
 

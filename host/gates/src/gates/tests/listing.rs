@@ -165,3 +165,28 @@ async fn without_policies_items_pass_as_they_came() {
     let scanned = scan(&gates, vec![sent.clone()]).await;
     assert_eq!(*scanned[0].as_ref().unwrap().get(), sent.item);
 }
+
+#[tokio::test]
+async fn an_item_that_breaks_a_policy_hides_itself_alone() {
+    let evaluations = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let fragile = {
+        let evaluations = Arc::clone(&evaluations);
+        policy(
+            "fragile",
+            &[GateName::Listing],
+            Judge(move |_: &Facts, subject: &Subject| {
+                evaluations.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                let Subject::Listing(batch) = subject else { panic!("another gate") };
+                if batch.items.iter().any(|item| item.name == "t7") {
+                    return Err(Fault::Trap("unreachable".to_owned()));
+                }
+                Ok(answer(subject, &Verdict::allow()))
+            }),
+        )
+    };
+    let (gates, _) = gates(vec![fragile]);
+    let scanned = scan(&gates, (0..64).map(|index| tool(&format!("t{index}"), "d")).collect()).await;
+    let hidden: Vec<usize> = (0..64).filter(|index| scanned[*index].is_err()).collect();
+    assert_eq!(hidden, [7]);
+    assert_eq!(evaluations.load(std::sync::atomic::Ordering::Relaxed), 13);
+}
