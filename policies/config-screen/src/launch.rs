@@ -22,7 +22,7 @@ const LONGEST_VALUE: usize = 4 * 1024;
 const DEEPEST: usize = 8;
 
 /// A program that would run.
-#[expect(clippy::struct_excessive_bools, reason = "four independent facts about how it is written")]
+#[expect(clippy::struct_excessive_bools, reason = "independent facts about how it is written")]
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Program {
     /// Its name as [`program::name`] gives it; empty where it depends on the world.
@@ -36,6 +36,8 @@ pub(crate) struct Program {
     pub(crate) pieced: bool,
     /// True where it was found inside an encoding.
     pub(crate) decoded: bool,
+    /// True where an argument is put together from pieces or depends on the world.
+    pub(crate) composed: bool,
     /// Names of what feeds it through pipes and substitutions.
     pub(crate) fed_by: Vec<String>,
     /// Name of what its output goes to.
@@ -261,6 +263,7 @@ impl Resolver<'_> {
             unresolved: first.unresolved,
             pieced: first.pieced,
             decoded: place.decoded,
+            composed: arguments.iter().any(|word| word.unresolved || word.pieced),
             fed_by: Vec::new(),
             feeds: None,
             writes: command.writes.clone(),

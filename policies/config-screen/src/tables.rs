@@ -115,7 +115,7 @@ impl Tables {
     /// Reads the packs. All are needed: without one of them its rules would be silently off.
     pub(crate) fn new(packs: &Packs) -> Result<Self, ConfigureError> {
         Ok(Self {
-            iocs: iocs(packs.require("iocs")?)?,
+            iocs: indicators(packs)?,
             programs: packs.require("programs")?.parse()?,
             persistence: lower(packs.require("persistence")?.parse::<PersistenceData>()?.targets),
             endpoints: endpoints(packs.require("endpoints")?.parse()?),
@@ -131,6 +131,19 @@ fn lower(texts: Vec<String>) -> Vec<String> {
 
 /// Shortest indicator: a shorter one would be found in honest entries.
 const SHORTEST_INDICATOR: usize = 6;
+
+/// Reads `iocs` and every pack whose name begins with `iocs-`: a campaign can be added without a copy of what is known.
+fn indicators(packs: &Packs) -> Result<Iocs, ConfigureError> {
+    let mut all = iocs(packs.require("iocs")?)?;
+    for pack in packs.iter().filter(|pack| pack.name().starts_with("iocs-")) {
+        let more = iocs(pack)?;
+        all.texts.extend(more.texts);
+        all.addresses.extend(more.addresses);
+        all.hosts.extend(more.hosts);
+        all.packages.extend(more.packages);
+    }
+    Ok(all)
+}
 
 fn iocs(pack: &Pack) -> Result<Iocs, ConfigureError> {
     let data: IocData = pack.parse()?;

@@ -119,9 +119,12 @@ impl Resolver<'_> {
             "su" | "runuser" | "script" | "flock" | "nix" | "nix-shell" => {
                 self.option_scripts(arguments, &["-c", "--command", "--run"], place);
             }
+            "rsync" => {
+                self.option_scripts(arguments, &["-e", "--rsh"], place);
+                self.values(arguments, place);
+            }
             "npx" | "pnpx" | "bunx" | "npm" => self.option_scripts(arguments, &["-c", "--call"], place),
-            "git" | "ssh" | "scp" | "sftp" | "rsync" | "tar" | "zip" | "make" | "vim" | "vi" | "nvim" | "man"
-            | "crontab" => {
+            "git" | "ssh" | "scp" | "sftp" | "tar" | "zip" | "make" | "vim" | "vi" | "nvim" | "man" | "crontab" => {
                 self.values(arguments, place);
             }
             name if self.programs.containers.contains(name) => self.container(arguments, place),
@@ -181,7 +184,12 @@ impl Resolver<'_> {
     fn option_scripts(&mut self, arguments: &[Word], options: &[&str], place: &Place) {
         for (index, word) in arguments.iter().enumerate() {
             let attached = options.iter().find_map(|option| word.text.strip_prefix(option)?.strip_prefix('='));
-            let separate = options.contains(&word.text.as_str()).then(|| arguments.get(index + 1)).flatten();
+            let text = word.text.as_str();
+            // Letters may stand together: `script -qc COMMAND`.
+            let letters = text.strip_prefix('-').filter(|_| options.contains(&"-c") && text.len() <= 5);
+            let cluster = letters
+                .is_some_and(|letters| letters.ends_with('c') && letters.chars().all(|one| one.is_ascii_lowercase()));
+            let separate = (options.contains(&text) || cluster).then(|| arguments.get(index + 1)).flatten();
             if let Some(script) = attached.or(separate.map(|word| word.text.as_str())) {
                 self.script(script, Dialect::Posix, place);
             }
@@ -191,9 +199,25 @@ impl Resolver<'_> {
     /// Some programs run values of options as command lines: `core.sshCommand=…`, `ProxyCommand=…`, `--checkpoint-action=exec=…`.
     fn values(&mut self, arguments: &[Word], place: &Place) {
         for word in arguments {
+            if let Some(line) = word.text.strip_prefix("ext::") {
+                self.script(line, Dialect::Posix, place);
+            }
             let (key, value) = word.text.split_once(['=', ' ', '!']).unwrap_or(("", ""));
             let key = key.to_lowercase();
-            let runs = ["command", "checkpoint-action", "alias.", "pager", "editor", "hook", "helper", "rsh", "+", ":"];
+            let runs = [
+                "command",
+                "checkpoint-action",
+                "alias.",
+                "pager",
+                "editor",
+                "hook",
+                "helper",
+                "compress-program",
+                "upload-pack",
+                "rsh",
+                "+",
+                ":",
+            ];
             if value.is_empty() || !runs.iter().any(|part| key.contains(part)) {
                 continue;
             }

@@ -63,9 +63,13 @@ fn addresses(context: &Context<'_>, text: &str, hits: &mut Hits) {
         let Some((_, range)) = context.tables.iocs.addresses.iter().find(|(range, _)| range.contains(address)) else {
             continue;
         };
-        // A version can have four parts; an address has no `v`, and no package stands before it.
         let before = text.find(token).and_then(|at| text.get(..at)).unwrap_or_default();
-        if version != bare || before.ends_with('=') || (before.ends_with('@') && !context.packages().is_empty()) {
+        let is_version = version != bare
+            || before.ends_with("==")
+            || ["version=", "version:", "version ", "release="].iter().any(|word| before.ends_with(word))
+            || before.ends_with('@') && !context.packages().is_empty() && !before.contains("://");
+        // A version can have four parts as an address has.
+        if is_version {
             hits.flag(format!("has a version that reads as an address of {range}"), token);
         } else {
             hits.deny(format!("has the address {address}, of {range}"), token);

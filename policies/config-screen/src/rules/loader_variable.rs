@@ -3,6 +3,7 @@
 use portcullis_sdk::Severity;
 
 use super::{Context, Hits, RuleSpec};
+use crate::launch::Program;
 
 /// # What it does
 /// Looks for variables that make a program load code: of the dynamic linker, of shells, interpreters, virtual machines and git.
@@ -119,6 +120,9 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
     for (name, value) in own.collect::<Vec<_>>() {
         variable(name, value, hits);
     }
+    for program in &context.behaviour.programs {
+        options(program, hits);
+    }
     let assigned =
         context.behaviour.programs.iter().filter(|program| {
             matches!(program.name.as_str(), "export" | "env" | "declare" | "docker" | "podman" | "sudo")
@@ -126,6 +130,31 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
     for argument in assigned.flat_map(|program| &program.arguments) {
         if let Some((name, value)) = argument.split_once('=') {
             variable(name, value, hits);
+        }
+    }
+}
+
+/// Options that load code before the program itself.
+fn options(program: &Program, hits: &mut Hits) {
+    const LOADING: &[&str] = &[
+        "-r",
+        "--require",
+        "--import",
+        "--loader",
+        "--experimental-loader",
+        "--preload",
+        "-javaagent",
+        "-agentpath",
+        "--rcfile",
+        "--init-file",
+    ];
+    let mut words = program.arguments.iter().peekable();
+    while let Some(word) = words.next() {
+        let (option, attached) =
+            word.split_once(['=', ':']).map_or((word.as_str(), None), |(option, value)| (option, Some(value)));
+        let value = attached.or_else(|| words.peek().map(|next| next.as_str())).unwrap_or_default();
+        if LOADING.contains(&option) && is_foreign_place(&value.to_lowercase()) {
+            hits.deny(format!("`{}` loads code from a place where anybody can put it", program.name), word);
         }
     }
 }

@@ -120,6 +120,7 @@ fn is_plain_fetch(program: &Program) -> bool {
         && program.feeds.is_none()
         && !program.decoded
         && !program.pieced
+        && !program.composed
         && program.fed_by.is_empty()
 }
 

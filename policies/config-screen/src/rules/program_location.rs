@@ -37,15 +37,12 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
     }
     let programs = &context.tables.programs;
     for program in &context.behaviour.programs {
-        if programs.is_shell(&program.name)
+        let reads = programs.is_shell(&program.name)
             || programs.interpreters.contains(&program.name)
-            || matches!(program.name.as_str(), "source" | ".")
-        {
-            program
-                .arguments
-                .iter()
-                .filter(|argument| !argument.contains(' '))
-                .for_each(|argument| file(argument, hits));
+            || matches!(program.name.as_str(), "source" | ".");
+        let script = program.arguments.iter().find(|argument| !argument.starts_with('-') && !argument.contains(' '));
+        if let Some(script) = script.filter(|_| reads) {
+            file(script, hits);
         }
     }
 }
@@ -54,9 +51,12 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
 fn file(text: &str, hits: &mut Hits) {
     let lower = text.to_lowercase().replace('\\', "/");
     let temporary = ["/tmp/", "/var/tmp/", "/dev/shm/", "/temp/"].iter().any(|folder| lower.contains(folder));
-    let hidden = lower.split('/').any(|part| part.len() > 1 && part.starts_with('.') && part != "..");
-    if temporary && hidden {
+    let is_hidden = |part: &str| part.len() > 1 && part.starts_with('.') && part != "..";
+    if temporary && lower.rsplit('/').next().is_some_and(is_hidden) {
         hits.deny("runs a hidden file in a folder for temporary files", text);
+    } else if temporary && lower.split('/').any(|part| is_hidden(part) && !matches!(part, ".bin" | ".venv")) {
+        // Libraries for temporary folders make hidden ones too.
+        hits.flag("runs a file of a hidden folder among temporary ones", text);
     } else if lower.starts_with("/dev/shm/") || lower.starts_with("/proc/") {
         hits.ask("runs a file that lies in memory", text);
     }
