@@ -1,1 +1,7 @@
-fn main() {}
+//! The program.
+
+#![forbid(unsafe_code)]
+
+fn main() -> std::process::ExitCode {
+    portcullis::main()
+}

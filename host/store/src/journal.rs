@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use portcullis_gates::{Cost, RecordedDecision};
-use portcullis_model::{Digest, Span};
+use portcullis_gates::{Cost, PolicyOutcome, PolicyRecord, Record, RecordedDecision};
+use portcullis_model::{Digest, Finding, Span};
 
 use crate::StoreError;
 
@@ -34,6 +34,55 @@ pub struct JournalEntry {
     pub policies: Vec<PolicyEntry>,
     /// Wall time of the passage, approvals left out.
     pub elapsed: Duration,
+}
+
+impl JournalEntry {
+    /// Returns a record as it is read back once it is written under that id, but for what the journal cuts.
+    pub fn of_record(id: i64, record: &Record) -> Self {
+        Self {
+            id,
+            at: record.at,
+            session: record.session.clone(),
+            gate: record.gate.to_string(),
+            server: record.server.clone(),
+            name: record.name.clone(),
+            subject: record.subject,
+            generation: record.generation,
+            decision: record.decision.clone(),
+            decided_by: record.decided_by.as_ref().map(ToString::to_string),
+            policies: record.policies.iter().map(PolicyEntry::of_record).collect(),
+            elapsed: record.elapsed,
+        }
+    }
+}
+
+impl PolicyEntry {
+    fn of_record(record: &PolicyRecord) -> Self {
+        let finding = |finding: &Finding| FindingEntry {
+            rule: finding.rule.to_string(),
+            severity: finding.severity.as_str().to_owned(),
+            message: finding.message.clone(),
+            evidence: finding.evidence.clone(),
+        };
+        Self {
+            policy: record.policy.to_string(),
+            digest: record.digest,
+            shadow: record.shadow,
+            round: record.round,
+            outcome: match &record.outcome {
+                PolicyOutcome::Allow => OutcomeEntry::Allow,
+                PolicyOutcome::Ask(codes) => OutcomeEntry::Ask(codes.clone()),
+                PolicyOutcome::Deny(code) => OutcomeEntry::Deny(code.clone()),
+                PolicyOutcome::Fault(fault) => {
+                    OutcomeEntry::Fault { code: fault.code().to_owned(), message: fault.to_string() }
+                }
+            },
+            findings: record.findings.iter().map(finding).collect(),
+            edits: record.edits,
+            dropped: record.dropped.clone(),
+            cost: record.cost,
+        }
+    }
 }
 
 /// What one policy did in a passage.

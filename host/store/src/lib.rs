@@ -40,7 +40,7 @@ pub use migrate::MigrateError;
 pub use open::OpenError;
 pub use pins::{Pin, PinKey, Pins};
 pub use store::{Durability, Retention, SqliteStore, StoreError, StoreOptions};
-pub use versions::{Artifact, Observation, SeenVersion, Versions};
+pub use versions::{Artifact, Compare, Observation, SeenVersion, Versions};
 
 #[cfg(test)]
 mod tests;

@@ -37,7 +37,6 @@ struct Wanted {
     commit: bool,
     tidy: bool,
     stop: bool,
-    timed_out: bool,
 }
 
 impl Signal {
@@ -61,18 +60,17 @@ impl Signal {
         self.changed.notify_one();
     }
 
-    /// Waits until something is asked for, at most until the deadline.
-    fn wait(&self, deadline: Instant) -> Wanted {
+    /// Waits until something is asked for; nothing where that was not before the deadline.
+    fn wait(&self, deadline: Instant) -> Option<Wanted> {
         let mut wanted = lock(&self.wanted);
         while !(wanted.commit || wanted.tidy || wanted.stop) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                wanted.timed_out = true;
-                break;
+                return None;
             }
             wanted = self.changed.wait_timeout(wanted, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        std::mem::take(&mut *wanted)
+        Some(std::mem::take(&mut *wanted))
     }
 }
 
@@ -83,7 +81,7 @@ pub(crate) fn run(group: &Group, mut connection: Connection, retention: Retentio
     loop {
         let wanted = group.signal.wait(Instant::now() + IDLE);
         group.lead_patiently();
-        if wanted.stop {
+        if wanted.is_some_and(|wanted| wanted.stop) {
             return;
         }
         if Instant::now() >= next_prune {
@@ -93,9 +91,9 @@ pub(crate) fn run(group: &Group, mut connection: Connection, retention: Retentio
             }
         }
         let commits = group.commits();
-        let idle = wanted.timed_out && commits == seen && commits != carried;
+        let idle = wanted.is_none() && commits == seen && commits != carried;
         seen = commits;
-        if wanted.tidy || idle {
+        if idle || wanted.is_some_and(|wanted| wanted.tidy) {
             carried = commits;
             if let Err(error) = checkpoint(&mut connection) {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the database log was not checkpointed");

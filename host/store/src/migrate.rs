@@ -62,11 +62,11 @@ const STEPS: &[&str] = &[
     ) STRICT;
     CREATE TABLE versions_seen (
         artifact TEXT NOT NULL,
-        name TEXT NOT NULL,
+        policy TEXT NOT NULL,
+        pack TEXT NOT NULL,
         version TEXT NOT NULL,
-        digest BLOB NOT NULL,
         seen_at INTEGER NOT NULL,
-        PRIMARY KEY (artifact, name)
+        PRIMARY KEY (artifact, policy, pack)
     ) STRICT;",
 ];
 

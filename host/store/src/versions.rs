@@ -3,8 +3,7 @@
 use std::cmp::Ordering;
 use std::time::SystemTime;
 
-use portcullis_model::Digest;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use crate::commit::Patience;
 use crate::{SqliteStore, StoreError, decode, encode};
@@ -30,10 +29,12 @@ impl Artifact {
 /// The newest version seen of something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenVersion {
+    /// The policy, or the policy that the pack is for.
+    pub policy: String,
+    /// The pack; empty for a policy.
+    pub pack: String,
     /// The version.
     pub version: String,
-    /// Digest of its bytes.
-    pub digest: Digest,
     /// When it was seen first, to the microsecond.
     pub seen_at: SystemTime,
 }
@@ -47,146 +48,100 @@ pub enum Observation {
     Newer,
     /// It is the one seen.
     Same,
-    /// It has the version of the one seen and other bytes. Nothing is changed.
-    Altered(SeenVersion),
     /// It is older. Nothing is changed.
     Older(SeenVersion),
 }
 
-/// Remembers versions.
+/// How versions are ordered: the same way as by whoever refuses older ones.
+pub type Compare = fn(&str, &str) -> Ordering;
+
+/// Remembers versions. `pack` is empty for the version of a policy itself.
 pub trait Versions: Send + Sync {
-    /// Returns the newest version seen.
-    fn seen(&self, artifact: Artifact, name: &str) -> Result<Option<SeenVersion>, StoreError>;
+    /// Returns the newest version of everything of a kind.
+    fn seen(&self, artifact: Artifact) -> Result<Vec<SeenVersion>, StoreError>;
 
     /// Compares a version to the newest seen and remembers it where it is newer, in one step.
-    fn observe(&self, artifact: Artifact, name: &str, version: &str, digest: Digest)
-    -> Result<Observation, StoreError>;
+    fn observe(
+        &self,
+        artifact: Artifact,
+        policy: &str,
+        pack: &str,
+        version: &str,
+        compare: Compare,
+    ) -> Result<Observation, StoreError>;
 
     /// Makes a version the newest seen, whatever was: the operator's explicit exception.
-    fn roll_back(&self, artifact: Artifact, name: &str, version: &str, digest: Digest) -> Result<(), StoreError>;
+    fn roll_back(&self, artifact: Artifact, policy: &str, pack: &str, version: &str) -> Result<(), StoreError>;
 }
 
+const SELECT: &str = "SELECT policy, pack, version, seen_at FROM versions_seen WHERE artifact = ?1";
+
 impl Versions for SqliteStore {
-    fn seen(&self, artifact: Artifact, name: &str) -> Result<Option<SeenVersion>, StoreError> {
-        self.read(|connection| Ok(select(connection, artifact, name)?))
+    fn seen(&self, artifact: Artifact) -> Result<Vec<SeenVersion>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached(&format!("{SELECT} ORDER BY policy, pack"))?;
+            let rows = statement.query_map([artifact.as_str()], seen_version)?;
+            Ok(rows.collect::<rusqlite::Result<_>>()?)
+        })
     }
 
     fn observe(
         &self,
         artifact: Artifact,
-        name: &str,
+        policy: &str,
+        pack: &str,
         version: &str,
-        digest: Digest,
+        compare: Compare,
     ) -> Result<Observation, StoreError> {
         self.group.with_writer(|writer| {
             // Two gateways may meet two versions at once, so the comparison is made under the write lock.
             let transaction = writer.begin(Patience::Full)?;
-            let observation = match select(&transaction, artifact, name)? {
+            let seen = transaction
+                .prepare_cached(&format!("{SELECT} AND policy = ?2 AND pack = ?3"))?
+                .query_row(params![artifact.as_str(), policy, pack], seen_version)
+                .optional()?;
+            let observation = match seen {
                 None => Observation::First,
                 Some(seen) => match compare(version, &seen.version) {
                     Ordering::Greater => Observation::Newer,
+                    Ordering::Equal => Observation::Same,
                     Ordering::Less => Observation::Older(seen),
-                    Ordering::Equal if seen.digest == digest => Observation::Same,
-                    Ordering::Equal => Observation::Altered(seen),
                 },
             };
             if matches!(observation, Observation::First | Observation::Newer) {
-                replace(&transaction, artifact, name, version, digest)?;
+                replace(&transaction, artifact, policy, pack, version)?;
             }
             transaction.commit()?;
             Ok(observation)
         })
     }
 
-    fn roll_back(&self, artifact: Artifact, name: &str, version: &str, digest: Digest) -> Result<(), StoreError> {
+    fn roll_back(&self, artifact: Artifact, policy: &str, pack: &str, version: &str) -> Result<(), StoreError> {
         self.group.with_writer(|writer| {
             let transaction = writer.begin(Patience::Full)?;
-            replace(&transaction, artifact, name, version, digest)?;
+            replace(&transaction, artifact, policy, pack, version)?;
             transaction.commit()?;
             Ok(())
         })
     }
 }
 
-fn select(connection: &Connection, artifact: Artifact, name: &str) -> rusqlite::Result<Option<SeenVersion>> {
-    connection
-        .prepare_cached("SELECT version, digest, seen_at FROM versions_seen WHERE artifact = ?1 AND name = ?2")?
-        .query_row(params![artifact.as_str(), name], |row| {
-            Ok(SeenVersion {
-                version: row.get(0)?,
-                digest: Digest::from_bytes(row.get(1)?),
-                seen_at: decode::time(row.get(2)?),
-            })
-        })
-        .optional()
+fn seen_version(row: &Row<'_>) -> rusqlite::Result<SeenVersion> {
+    Ok(SeenVersion { policy: row.get(0)?, pack: row.get(1)?, version: row.get(2)?, seen_at: decode::time(row.get(3)?) })
 }
 
 fn replace(
     connection: &Connection,
     artifact: Artifact,
-    name: &str,
+    policy: &str,
+    pack: &str,
     version: &str,
-    digest: Digest,
 ) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
-            "INSERT OR REPLACE INTO versions_seen (artifact, name, version, digest, seen_at)
+            "INSERT OR REPLACE INTO versions_seen (artifact, policy, pack, version, seen_at)
              VALUES (?1, ?2, ?3, ?4, ?5)",
         )?
-        .execute(params![
-            artifact.as_str(),
-            name,
-            version,
-            digest.as_bytes(),
-            encode::microseconds(SystemTime::now())
-        ])?;
+        .execute(params![artifact.as_str(), policy, pack, version, encode::microseconds(SystemTime::now())])?;
     Ok(())
-}
-
-/// Compares versions as semantic versions do (semver.org 2.0.0 §11), and anything else part by part: numbers by their
-/// value, a number before a word, fewer parts before more, except that a part after `-` makes a version older.
-pub(crate) fn compare(left: &str, right: &str) -> Ordering {
-    let (left, left_pre) = split(left);
-    let (right, right_pre) = split(right);
-    compare_parts(left, right).then_with(|| match (left_pre, right_pre) {
-        (None, None) => Ordering::Equal,
-        (None, Some(_)) => Ordering::Greater,
-        (Some(_), None) => Ordering::Less,
-        (Some(left), Some(right)) => compare_parts(left, right),
-    })
-}
-
-/// Returns the version and its pre-release, without build metadata.
-fn split(version: &str) -> (&str, Option<&str>) {
-    let version = version.split_once('+').map_or(version, |(version, _build)| version);
-    version.split_once('-').map_or((version, None), |(version, pre)| (version, Some(pre)))
-}
-
-fn compare_parts(left: &str, right: &str) -> Ordering {
-    let (mut left, mut right) = (left.split('.'), right.split('.'));
-    loop {
-        let order = match (left.next(), right.next()) {
-            (None, None) => return Ordering::Equal,
-            (None, Some(_)) => Ordering::Less,
-            (Some(_), None) => Ordering::Greater,
-            (Some(left), Some(right)) => compare_part(left, right),
-        };
-        if order != Ordering::Equal {
-            return order;
-        }
-    }
-}
-
-fn compare_part(left: &str, right: &str) -> Ordering {
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    match (digits(left), digits(right)) {
-        (true, true) => {
-            // Any length of number: without leading zeros, the longer one is larger.
-            let (left, right) = (left.trim_start_matches('0'), right.trim_start_matches('0'));
-            left.len().cmp(&right.len()).then_with(|| left.cmp(right))
-        }
-        (true, false) => Ordering::Less,
-        (false, true) => Ordering::Greater,
-        (false, false) => left.cmp(right),
-    }
 }

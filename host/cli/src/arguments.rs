@@ -1,0 +1,205 @@
+//! The command line as it is written: nothing is resolved here, see [`crate::settings`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use portcullis_model::GateName;
+
+/// Stands between an AI agent and its MCP servers; every decision is made by a WebAssembly policy.
+#[derive(Clone, Debug, PartialEq, Parser)]
+#[command(name = "portcullis", version, max_term_width = 100, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    pub(crate) global: Global,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done, 1 what was checked does not hold, 2 usage, 3 config, 4 home folder or database, 5 policies,
+6 gateway, 70 internal";
+
+/// Options of every command.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub(crate) struct Global {
+    /// Folder with config, policies, cache and journal [default: $PORTCULLIS_HOME, else ~/.portcullis]
+    #[arg(long, value_name = "DIR", global = true)]
+    pub(crate) home: Option<PathBuf>,
+    /// What is logged, as `level` or `target=level,…` [default: $PORTCULLIS_LOG, else what the command needs]
+    #[arg(long, value_name = "FILTER", global = true)]
+    pub(crate) log: Option<String>,
+}
+
+/// What to do.
+#[derive(Clone, Debug, PartialEq, Subcommand)]
+pub(crate) enum Command {
+    /// Serves all servers of the config to one client over standard input and output
+    Run(Run),
+    /// Serves one server, named by its command, without a config
+    Wrap(Wrap),
+    /// Starts all servers and shows what of them would be published, and what not and why
+    List(Report),
+    /// Starts one server and shows time, tools and what each gate said; fails if it is not ready
+    Test(Test),
+    /// Reads the config and shows what is wrong with it
+    Check(Report),
+    /// Shows, runs and measures policies
+    #[command(subcommand)]
+    Policy(Policy),
+    /// Compiles all policies into the cache, so that the first start does not have to
+    Warm(Report),
+    /// Shows a misbehaving server being stopped, in a home folder of its own
+    Demo(Demo),
+    /// The servers of the demo
+    #[command(hide = true)]
+    DemoServer(DemoServer),
+}
+
+/// Where the config is.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub(crate) struct ConfigFile {
+    /// Config file: YAML, or the JSON of a desktop client [default: config.yaml in the home folder]
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// How a report is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Args)]
+pub(crate) struct Format {
+    /// Prints one JSON document instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+#[command(override_usage = "portcullis wrap [OPTIONS] -- <CMD>...")]
+pub(crate) struct Wrap {
+    /// The command of the server and its arguments
+    #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Report {
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Test {
+    /// Name of the server in the config
+    pub(crate) name: String,
+    #[command(flatten)]
+    pub(crate) report: Report,
+}
+
+#[derive(Clone, Debug, PartialEq, Subcommand)]
+pub(crate) enum Policy {
+    /// Shows the policies that would judge, and where each comes from
+    List(Report),
+    /// Shows what a policy says of itself, what it imports and which gates it has
+    Inspect(Inspect),
+    /// Lets a policy judge one subject and shows its verdict
+    Run(PolicyRun),
+    /// Measures how long a policy takes for one subject
+    Bench(PolicyBench),
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Inspect {
+    /// Name of a policy of the bundle, or path of a component
+    pub(crate) policy: String,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+/// What a policy judges.
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Subject {
+    /// Name of a policy of the bundle, or path of a component
+    pub(crate) policy: String,
+    /// The gate
+    #[arg(long, value_enum, default_value = "result")]
+    pub(crate) gate: Gate,
+    /// JSON document that passes the gate: a server entry, an item, parameters, a result; `-` reads standard input
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) document: PathBuf,
+    /// Name of the server that it belongs to
+    #[arg(long, value_name = "NAME", default_value = "server")]
+    pub(crate) server: String,
+    /// Name of the tool that it belongs to
+    #[arg(long, value_name = "NAME", default_value = "tool")]
+    pub(crate) tool: String,
+    /// Settings of the policy, as a YAML or JSON file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) settings: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct PolicyRun {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct PolicyBench {
+    #[command(flatten)]
+    pub(crate) subject: Subject,
+    /// For so many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=600))]
+    pub(crate) seconds: u64,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Demo {
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct DemoServer {
+    /// Which one
+    pub(crate) name: String,
+    /// Not read by the server: there to be recognised
+    #[arg(long)]
+    pub(crate) report_to: Option<String>,
+}
+
+/// A gate, as it is written on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Gate {
+    Config,
+    Environment,
+    Listing,
+    Call,
+    Result,
+    Request,
+}
+
+impl From<Gate> for GateName {
+    fn from(gate: Gate) -> Self {
+        match gate {
+            Gate::Config => Self::Config,
+            Gate::Environment => Self::Environment,
+            Gate::Listing => Self::Listing,
+            Gate::Call => Self::Call,
+            Gate::Result => Self::Result,
+            Gate::Request => Self::Request,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

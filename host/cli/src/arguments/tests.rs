@@ -1,0 +1,38 @@
+use clap::{CommandFactory as _, Parser as _};
+
+use super::{Arguments, Command, Wrap};
+
+fn parse(line: &[&str]) -> Result<Arguments, clap::Error> {
+    Arguments::try_parse_from(std::iter::once("portcullis").chain(line.iter().copied()))
+}
+
+#[test]
+fn the_definition_of_the_command_line_holds_together() {
+    Arguments::command().debug_assert();
+}
+
+#[test]
+fn help_is_as_reviewed() {
+    let mut text = Arguments::command().render_help().to_string();
+    for name in ["run", "wrap", "list", "test", "check", "policy", "warm", "demo"] {
+        let mut command = Arguments::command();
+        command.build();
+        let command = command.find_subcommand_mut(name).unwrap();
+        text.push_str(&format!("\n===== {name}\n{}", command.render_help()));
+    }
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn the_wrapped_command_keeps_its_own_options() {
+    for line in [&["wrap", "--", "npx", "-y", "server", "--help"][..], &["wrap", "npx", "-y", "server", "--help"]] {
+        let Command::Wrap(Wrap { command }) = parse(line).unwrap().command else { panic!("another command") };
+        assert_eq!(command, ["npx", "-y", "server", "--help"]);
+    }
+}
+
+#[test]
+fn a_misspelled_command_is_a_usage_error_with_a_suggestion() {
+    let error = parse(&["lst"]).unwrap_err();
+    assert!(error.use_stderr() && error.to_string().contains("'list'"), "{error}");
+}

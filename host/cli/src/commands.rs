@@ -1,0 +1,8 @@
+//! The commands, one a file.
+
+pub(crate) mod check;
+pub(crate) mod demo;
+pub(crate) mod list;
+pub(crate) mod policy;
+pub(crate) mod serve;
+pub(crate) mod warm;

@@ -1,0 +1,87 @@
+//! `portcullis policy …`: one policy, without a gateway.
+
+pub(crate) mod bench;
+pub(crate) mod inspect;
+pub(crate) mod run;
+
+use std::path::Path;
+
+use portcullis_model::json::{Value, parse};
+use portcullis_model::{Pack, PolicyName, ServerName};
+use portcullis_runtime::{Budget, Loaded, Loader, parse_yaml};
+
+use crate::arguments::Subject;
+use crate::failure::OrExit as _;
+use crate::probe::Passing;
+use crate::settings::Settings;
+use crate::{Exit, Failure, policies};
+
+/// A module with what it is configured with.
+pub(crate) struct Module {
+    pub(crate) wasm: Vec<u8>,
+    pub(crate) settings: Value,
+    pub(crate) packs: Vec<Pack>,
+}
+
+/// Finds a policy of the bundle by its name, or reads a component.
+pub(crate) fn module(policy: &str) -> Result<Module, Failure> {
+    let bundle = policies::bundle()?;
+    let named = PolicyName::parse(policy).ok();
+    if let Some(bundled) = bundle.iter().find(|bundled| Some(&bundled.name) == named.as_ref()) {
+        return Ok(Module {
+            wasm: bundled.wasm.to_vec(),
+            settings: bundled.settings.clone(),
+            packs: bundled.packs.clone(),
+        });
+    }
+    let names: Vec<_> = bundle.iter().map(|bundled| bundled.name.as_str()).collect();
+    let wasm = std::fs::read(policy)
+        .or_exit(Exit::Usage, format!("reading the component `{policy}`"))
+        .map_err(|failure| failure.hint(format!("name a file, or one of {}", names.join(", "))))?;
+    Ok(Module { wasm, settings: Value::Null, packs: Vec::new() })
+}
+
+/// Compiles and configures a module, with the cache of the home folder.
+pub(crate) fn load(settings: &Settings, module: &Module) -> Result<(Loader, Loaded), Failure> {
+    let loader = policies::loader(&settings.open_home()?)?;
+    let loaded = loader
+        .load(&module.wasm, &module.settings, &module.packs, &Budget::DEFAULT)
+        .or_exit(Exit::Policies, "loading the policy")?;
+    Ok((loader, loaded))
+}
+
+/// Reads what the policy is to judge, and loads it with the settings of the command line.
+pub(crate) fn prepare(settings: &Settings, subject: &Subject) -> Result<(Loader, Loaded, Passing), Failure> {
+    let mut module = module(&subject.policy)?;
+    if let Some(path) = &subject.settings {
+        let bytes = std::fs::read(path).or_exit(Exit::Usage, format!("reading the settings {}", path.display()))?;
+        module.settings =
+            parse_yaml(&bytes).or_exit(Exit::Usage, format!("reading the settings {}", path.display()))?;
+    }
+    let document = read_document(&subject.document)?;
+    let (loader, loaded) = load(settings, &module)?;
+    let passing = Passing {
+        gate: subject.gate.into(),
+        server: ServerName::parse(&subject.server).or_exit(Exit::Usage, "reading the name of the server")?,
+        tool: subject.tool.clone(),
+        document,
+    };
+    if !loaded.gates().contains(&passing.gate) {
+        let message = format!("`{}` does not judge at the {} gate", loaded.description.name, passing.gate);
+        let gates = crate::policy_report::names(loaded.gates());
+        return Err(Failure::new(Exit::Usage, message).hint(format!("it judges at: {gates}")));
+    }
+    Ok((loader, loaded, passing))
+}
+
+fn read_document(path: &Path) -> Result<Value, Failure> {
+    let doing = || format!("reading the document {}", path.display());
+    let bytes = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes).or_exit(Exit::Usage, doing())?;
+        bytes
+    } else {
+        std::fs::read(path).or_exit(Exit::Usage, doing())?
+    };
+    parse(&bytes).or_exit(Exit::Usage, doing())
+}

@@ -1,0 +1,123 @@
+//! `portcullis run` and `portcullis wrap`: one client on the standard streams.
+
+use portcullis_config::{Config, Level};
+use portcullis_mcp::{serve_stdio, standard_streams};
+
+use crate::arguments::{Run, Wrap};
+use crate::failure::{OrExit as _, one_line};
+use crate::gateway::{Composition, runtime};
+use crate::settings::Settings;
+use crate::telemetry::{self, Manner};
+use crate::{Exit, Failure};
+
+/// Serves all servers of the config.
+pub(crate) fn run(settings: &Settings, arguments: &Run) -> Result<Exit, Failure> {
+    let (path, config) = settings.read_config(&arguments.config)?;
+    if config.servers.is_empty() && config.has_errors() {
+        let first = config.diagnostics.iter().find(|diagnostic| diagnostic.level == Level::Error);
+        let first = first.map(ToString::to_string).unwrap_or_default();
+        let first = first.lines().next().unwrap_or_default().to_owned();
+        let hint = format!("`portcullis check --config {}` shows all that is wrong", path.display());
+        return Err(Failure::new(Exit::Config, format!("no server of the config can be run: {first}")).hint(hint));
+    }
+    serve(settings, &config)
+}
+
+/// Serves one server.
+pub(crate) fn wrap(settings: &Settings, arguments: &Wrap) -> Result<Exit, Failure> {
+    let Some((command, rest)) = arguments.command.split_first() else {
+        return Err(Failure::new(Exit::Usage, "no command to wrap").hint("write it after `--`"));
+    };
+    serve(settings, &Config::for_wrap(command, rest))
+}
+
+fn serve(settings: &Settings, config: &Config) -> Result<Exit, Failure> {
+    let home = settings.open_home()?;
+    telemetry::start(Manner::Serving, settings.log.as_deref(), Some(&home))?;
+    report(config);
+    let runtime = runtime()?;
+    let served = runtime.block_on(async {
+        let mut ended = Ended::new()?;
+        let composition = Composition::start(&home, config)?;
+        let (input, output) = standard_streams();
+        let served = tokio::select! {
+            served = serve_stdio(composition.gateway.clone(), input, output) => {
+                served.or_exit(Exit::Gateway, "serving the client")
+            }
+            signal = ended.signal() => {
+                tracing::info!(signal, "ending");
+                Ok(())
+            }
+        };
+        tokio::select! {
+            () = composition.shut_down() => {}
+            // A second signal means now. What still runs is ended by the supervisors once this process is gone.
+            signal = ended.signal() => tracing::warn!(signal, "ending without waiting for the servers"),
+        }
+        served
+    });
+    // A thread may sit in a read of standard input that never returns, or in a compile.
+    runtime.shutdown_background();
+    served.map(|()| Exit::Success)
+}
+
+/// Logs what is wrong with the config. The servers that are not concerned run all the same.
+fn report(config: &Config) {
+    for diagnostic in &config.diagnostics {
+        let text = one_line(&diagnostic.to_string().replace('\n', "; "));
+        match diagnostic.level {
+            Level::Error => tracing::error!("{text}"),
+            Level::Warning => tracing::warn!("{text}"),
+            Level::Note => tracing::info!("{text}"),
+        }
+    }
+    if !config.left_out.is_empty() {
+        tracing::error!(
+            servers = one_line(&config.left_out.join(", ")),
+            "servers are left out: their config has errors"
+        );
+    }
+}
+
+/// The signals that end a gateway.
+struct Ended {
+    #[cfg(unix)]
+    terminate: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupt: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    hangup: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Ended {
+    fn new() -> Result<Self, Failure> {
+        use tokio::signal::unix::{SignalKind, signal};
+        let listen = |kind| signal(kind).or_exit(Exit::Gateway, "listening for signals");
+        Ok(Self {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            hangup: listen(SignalKind::hangup())?,
+        })
+    }
+
+    async fn signal(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+            _ = self.hangup.recv() => "SIGHUP",
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Ended {
+    fn new() -> Result<Self, Failure> {
+        Ok(Self {})
+    }
+
+    async fn signal(&mut self) -> &'static str {
+        let _ = tokio::signal::ctrl_c().await;
+        "ctrl-c"
+    }
+}

@@ -1,0 +1,66 @@
+//! From the arguments of the process to its exit code.
+
+use std::ffi::OsString;
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::arguments::{Arguments, Command, Policy};
+use crate::settings::Settings;
+use crate::telemetry::{self, Manner};
+use crate::{Exit, Failure, commands, demo};
+
+/// Runs the program: what `main` of a binary calls, first thing.
+pub fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    // Before anything opens a file or starts a thread: the supervisor closes every descriptor that it does not know.
+    #[cfg(unix)]
+    if arguments.get(1).is_some_and(|command| command == "supervise") {
+        return portcullis_supervisor::run(arguments.into_iter().skip(2));
+    }
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help goes to standard output and is a success; mistakes go to standard error.
+            let _unwritable = error.print();
+            return if error.use_stderr() { Exit::Usage } else { Exit::Success }.into();
+        }
+    };
+    match run(arguments) {
+        Ok(exit) => exit.into(),
+        Err(failure) => {
+            let _unwritable = writeln!(io::stderr(), "{failure}");
+            failure.exit().into()
+        }
+    }
+}
+
+fn run(arguments: Arguments) -> Result<Exit, Failure> {
+    if let Command::DemoServer(server) = &arguments.command {
+        // Started with the environment that a server gets, which may lack everything.
+        return demo::server::serve(&server.name);
+    }
+    let settings = Settings::resolve(&arguments.global, |name| std::env::var_os(name))?;
+    let reporting = || telemetry::start(Manner::Reporting, settings.log.as_deref(), None);
+    match arguments.command {
+        Command::Run(run) => commands::serve::run(&settings, &run),
+        Command::Wrap(wrap) => commands::serve::wrap(&settings, &wrap),
+        Command::List(list) => reporting().and_then(|()| commands::list::list(&settings, &list)),
+        Command::Test(test) => reporting().and_then(|()| commands::list::test(&settings, &test)),
+        Command::Check(check) => reporting().and_then(|()| commands::check::run(&settings, &check)),
+        Command::Policy(policy) => reporting().and_then(|()| run_policy(&settings, &policy)),
+        Command::Warm(warm) => reporting().and_then(|()| commands::warm::warm(&settings, &warm)),
+        Command::Demo(demo) => commands::demo::run(&demo),
+        Command::DemoServer(server) => demo::server::serve(&server.name),
+    }
+}
+
+fn run_policy(settings: &Settings, policy: &Policy) -> Result<Exit, Failure> {
+    match policy {
+        Policy::List(list) => commands::warm::list(settings, list),
+        Policy::Inspect(inspect) => commands::policy::inspect::run(settings, inspect),
+        Policy::Run(run) => commands::policy::run::run(settings, run),
+        Policy::Bench(bench) => commands::policy::bench::run(settings, bench),
+    }
+}

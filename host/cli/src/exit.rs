@@ -1,0 +1,32 @@
+//! How the program ends.
+
+use std::process::ExitCode;
+
+/// What the exit code of the program says. The numbers are stable: scripts may rely on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Exit {
+    /// It did what was asked; a gateway was ended by its client or by a signal.
+    Success = 0,
+    /// What was asked to be checked does not hold: a config with errors, a server that fails its test, a demo in which
+    /// something was not stopped, a policy that broke.
+    Failed = 1,
+    /// The command line could not be understood.
+    Usage = 2,
+    /// The config could not be read, or nothing in it can be used.
+    Config = 3,
+    /// The home folder or the database in it could not be used.
+    State = 4,
+    /// No set of policies could be published.
+    Policies = 5,
+    /// The gateway could not serve its client.
+    Gateway = 6,
+    /// A mistake of this program.
+    Internal = 70,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

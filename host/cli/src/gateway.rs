@@ -1,0 +1,134 @@
+//! The composition: config, policies, gates and servers, put together and taken apart.
+
+use std::sync::Arc;
+
+use portcullis_config::{Config, Durability, JournalSection};
+use portcullis_gates::Gates;
+use portcullis_mcp::{Gateway, GatewayOptions, safe_mode};
+use portcullis_model::Secret;
+use portcullis_runtime::{PolicyStore, Watching};
+use portcullis_store::{Home, Retention, SqliteStore, StoreOptions};
+use tokio::sync::watch;
+
+use crate::failure::OrExit as _;
+use crate::{Exit, Failure, policies, stderr_log};
+
+/// Threads that carry messages. The work of a message is tens of microseconds and its waits are on pipes: two keep up
+/// with one client, and a server that floods one of them leaves the other. Policies have threads of their own.
+const WORKERS: usize = 2;
+
+/// Blocking work is opening files and compiling; more at once would only compete with the messages.
+const BLOCKING: usize = 8;
+
+/// Builds the runtime that carries messages.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .max_blocking_threads(BLOCKING)
+        .thread_name("portcullis")
+        .enable_all()
+        .build()
+        .or_exit(Exit::Gateway, "starting the threads of the gateway")
+}
+
+/// A gateway with everything that belongs to it.
+pub(crate) struct Composition {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) gates: Arc<Gates>,
+    pub(crate) policies: Arc<PolicyStore>,
+    pub(crate) store: Arc<SqliteStore>,
+    /// Tells when the first set of policies is published.
+    ready: watch::Receiver<bool>,
+    loading: Option<std::thread::JoinHandle<Option<Watching>>>,
+}
+
+/// Opens the database of a home as the config says.
+pub(crate) fn open_store(home: &Home, journal: &JournalSection) -> Result<Arc<SqliteStore>, Failure> {
+    let durability = match journal.durability {
+        Durability::Process => portcullis_store::Durability::Process,
+        Durability::Power => portcullis_store::Durability::Power,
+    };
+    let retention = Retention { age: journal.keep.unwrap_or(Retention::default().age), ..Retention::default() };
+    SqliteStore::open(home, StoreOptions { durability, retention })
+        .map(Arc::new)
+        .or_exit(Exit::State, "opening the database")
+        .map_err(|failure| failure.hint("another home folder can be named with `--home` or `PORTCULLIS_HOME`"))
+}
+
+impl Composition {
+    /// Puts a gateway together and begins to load its policies. Every gate is shut until they are there; servers wait
+    /// for that, and a client is greeted meanwhile.
+    pub(crate) fn start(home: &Home, config: &Config) -> Result<Self, Failure> {
+        let store = open_store(home, &config.journal)?;
+        let policies = Arc::new(policies::store(home, config, &store)?);
+        let gates = Arc::new(Gates::new(policies::shut(config), Arc::clone(&store) as _));
+        let logs = home.folder("logs").or_exit(Exit::State, "opening the folder for logs")?;
+        let (loaded, ready) = watch::channel(false);
+        let options = GatewayOptions {
+            safe_mode: safe_mode(|name| std::env::var(name).ok()),
+            environment: environment(),
+            stderr_log: Some(stderr_log::in_folder(logs)),
+            ready: Some(ready.clone()),
+            ..GatewayOptions::default()
+        };
+        let gateway = Gateway::new(config, Arc::clone(&gates), options);
+        let loading = std::thread::Builder::new()
+            .name("policies".to_owned())
+            .spawn({
+                let (policies, gates, store) = (Arc::clone(&policies), Arc::clone(&gates), Arc::clone(&store));
+                move || load(&policies, &gates, &store, &loaded)
+            })
+            .or_exit(Exit::Policies, "starting the thread that loads policies")?;
+        Ok(Self { gateway, gates, policies, store, ready, loading: Some(loading) })
+    }
+
+    /// Waits until the policies are loaded.
+    pub(crate) async fn ready(&self) {
+        // The sender is gone only where loading panicked; then every gate stays shut, and that is told elsewhere.
+        let mut ready = self.ready.clone();
+        let _gone = ready.wait_for(|ready| *ready).await;
+    }
+
+    /// Ends all servers, then stops watching.
+    pub(crate) async fn shut_down(mut self) {
+        self.gateway.shutdown().await;
+        policies::remember_versions(&self.policies, &self.store);
+        // A compile that still runs cannot be cancelled; the process ends without it.
+        if let Some(loading) = self.loading.take().filter(std::thread::JoinHandle::is_finished) {
+            let _panicked = loading.join();
+        }
+    }
+}
+
+/// Publishes the first set, then watches for more.
+fn load(
+    policies: &Arc<PolicyStore>,
+    gates: &Arc<Gates>,
+    store: &SqliteStore,
+    loaded: &watch::Sender<bool>,
+) -> Option<Watching> {
+    policies.refresh(gates);
+    policies::remember_versions(policies, store);
+    for policy in policies.status().iter().filter(|policy| !policy.loosened.is_empty()) {
+        tracing::warn!(policy = %policy.name, loosened = policy.loosened.join(", "), "the config loosens a policy");
+    }
+    for (policy, gates) in policies.missing() {
+        let gates: Vec<_> = gates.iter().map(|gate| gate.as_str()).collect();
+        tracing::error!(%policy, gates = gates.join(", "), "a required policy is missing: its gates stay shut");
+    }
+    loaded.send_replace(true);
+    match Watching::start(Arc::clone(policies), Arc::clone(gates)) {
+        Ok(watching) => Some(watching),
+        Err(error) => {
+            tracing::error!(error = &error as &dyn std::error::Error, "new policies are not noticed until a restart");
+            None
+        }
+    }
+}
+
+/// Returns the environment that is offered to servers. What is no UTF-8 cannot be named in a policy and is not offered.
+fn environment() -> Vec<(String, Secret)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, Secret::new(value.into_string().ok()?))))
+        .collect()
+}
