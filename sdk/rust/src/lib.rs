@@ -112,3 +112,7 @@ pub mod request_gate {
 
 pub use environment_gate::Selection;
 pub use serde_json;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;
