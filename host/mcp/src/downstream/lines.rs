@@ -28,7 +28,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         loop {
             let piece = self.reader.fill_buf().await?;
             let ended = piece.is_empty();
-            let end = piece.iter().position(|byte| *byte == b'\n');
+            let end = memchr::memchr(b'\n', piece);
             let part = piece.get(..end.unwrap_or(piece.len())).unwrap_or_default();
             let consumed = part.len() + usize::from(end.is_some());
             if oversize.is_none() && self.line.len() + part.len() > Limits::WIRE.bytes {

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use portcullis_gates::Refusal;
 use portcullis_model::Occasion;
+use portcullis_model::json::Object;
+use rmcp::model::{ConstString as _, PingRequestMethod};
 
 use super::back_off::BackOff;
 use super::items::RawListing;
@@ -24,6 +26,8 @@ const SETTLE: Duration = Duration::from_millis(100);
 const DRAIN: Duration = Duration::from_secs(2);
 /// A connection that lasted so long proved the server even without a call.
 const PROVEN: Duration = Duration::from_mins(1);
+/// An answer to a ping is awaited so long.
+const PING_LIMIT: Duration = Duration::from_secs(30);
 /// Reasons for operators are cut to this many characters.
 const LONGEST_REASON: usize = 1_000;
 
@@ -248,7 +252,7 @@ async fn run(gateway: &Arc<Gateway>, server: &Arc<Server>, connected: &Connected
         let refreshing: Boxed<'_, _> = Box::pin(refresh(gateway, server, connected, &mut raw, &wanted));
         tokio::select! {
             outcome = refreshing => match outcome {
-                Ok(()) => wanted = server.wishes.take(|_| true).await,
+                Ok(()) => wanted = next_wish(server, connected).await,
                 Err(error) => return End::Closed(error.to_string()),
             },
             // What was not finished is still wanted.
@@ -256,6 +260,30 @@ async fn run(gateway: &Arc<Gateway>, server: &Arc<Server>, connected: &Connected
                 wanted = server.wishes.take(urgent).await.join(&wanted);
             }
         }
+    }
+}
+
+/// Waits for a wish, and asks a silent server for a sign of life meanwhile.
+pub(super) async fn next_wish(server: &Server, connected: &Connected) -> Wanted {
+    let mut answers = server.answers.load(Ordering::Relaxed);
+    loop {
+        tokio::select! {
+            wanted = server.wishes.take(|_| true) => return wanted,
+            () = tokio::time::sleep(server.options.keepalive_interval) => {}
+        }
+        let now = server.answers.load(Ordering::Relaxed);
+        if now == answers {
+            let (link, name) = (Arc::clone(&connected.link), server.name().clone());
+            // An ended connection or a lost session shows itself by this and becomes a wish. Silence alone proves nothing:
+            // servers exist that do not answer pings.
+            tokio::spawn(async move {
+                let pinged = tokio::time::timeout(PING_LIMIT, link.ask(PingRequestMethod::VALUE, Object::new().into()));
+                if pinged.await.is_err() {
+                    tracing::info!(server = %name, "a server does not answer a ping");
+                }
+            });
+        }
+        answers = now;
     }
 }
 

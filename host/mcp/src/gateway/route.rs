@@ -55,8 +55,15 @@ impl Gateway {
             CallKind::Resource => {
                 let uri = text(params, "uri").ok_or_else(|| invalid("the URI of a resource is missing"))?;
                 let not_found = || ErrorObject::new(code::RESOURCE_NOT_FOUND, "there is no resource of this URI");
-                let resource = catalogue.resource(&uri).ok_or_else(not_found)?;
-                self.route_to(kind, resource, Some(uri))
+                if let Some(resource) = catalogue.resource(&uri) {
+                    return self.route_to(kind, resource, Some(uri));
+                }
+                // Servers hand out links to resources that they do not list. With one server there is no doubt whose.
+                let mut serving = self.servers.iter().filter(|server| server.declares("resources"));
+                match (serving.next(), serving.next()) {
+                    (Some(server), None) => self.route_unlisted(server, uri).ok_or_else(not_found),
+                    _ => Err(not_found()),
+                }
             }
             CallKind::Completion => {
                 let reference = params.get_mut("ref").and_then(Value::as_object_mut);
@@ -73,6 +80,28 @@ impl Gateway {
                 self.route_to(kind, prompt, None)
             }
         }
+    }
+
+    /// Returns the route to a resource that a server does not list; nothing where it may be one that was withheld.
+    pub(crate) fn route_unlisted(&self, server: &Arc<Server>, uri: String) -> Option<Route> {
+        let snapshot = self.snapshot();
+        let withheld = snapshot.catalogue.unpublished().iter().any(|unpublished| {
+            unpublished.server == *server.name()
+                && match unpublished.kind {
+                    ItemKind::Resource => unpublished.name == uri,
+                    // What a template can become is a wide guess, so it keeps all unlisted ones of its server away.
+                    ItemKind::ResourceTemplate => true,
+                    ItemKind::Tool | ItemKind::Prompt | ItemKind::Instructions => false,
+                }
+        });
+        (!withheld).then(|| Route {
+            server: Arc::clone(server),
+            kind: CallKind::Resource,
+            name: uri,
+            annotations: Annotations::default(),
+            definition: None,
+            utility: None,
+        })
     }
 
     fn route_to(&self, kind: CallKind, item: &Published, uri: Option<String>) -> Result<Route, ErrorObject> {

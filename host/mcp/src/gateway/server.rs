@@ -80,6 +80,11 @@ impl Server {
         self.connected.load_full()
     }
 
+    /// Returns true where it is connected and declared the capability.
+    pub(crate) fn declares(&self, capability: &str) -> bool {
+        self.connected.load().as_ref().is_some_and(|connected| connected.link.greeting().declares(capability))
+    }
+
     /// Sets or ends the connection. Returns the former one.
     pub(crate) fn set_connected(&self, connected: Option<Arc<Connected>>) -> Option<Arc<Connected>> {
         self.answers.store(0, Ordering::Relaxed);

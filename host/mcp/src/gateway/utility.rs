@@ -28,11 +28,11 @@ impl Gateway {
                     return invalid("`uri` is missing");
                 };
                 let snapshot = self.snapshot();
-                let Some(item) = snapshot.catalogue.resource_of(route.server.name(), uri) else {
+                let listed = snapshot.catalogue.resource_of(route.server.name(), uri).map(Published::definition);
+                if listed.is_none() && self.route_unlisted(&route.server, uri.to_owned()).is_none() {
                     return invalid("this server has no resource of this URI");
-                };
-                let definition = Some(item.definition());
-                let route = Route { kind: CallKind::Resource, name: uri.to_owned(), definition, ..route };
+                }
+                let route = Route { kind: CallKind::Resource, name: uri.to_owned(), definition: listed, ..route };
                 let params = object! { "uri" => uri };
                 self.pass(session, &route, Verb::Plain, params.into(), None).await.into_tool(contents)
             }

@@ -1,8 +1,13 @@
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use portcullis_config::ServerOptions;
+
 use super::support::*;
 use crate::gateway::LaunchError;
+use crate::gateway::keeper::next_wish;
+use crate::gateway::server::{Connected, Server};
 use crate::method::Listable;
 use crate::status::Phase;
 
@@ -70,6 +75,18 @@ async fn lists_do_not_wait_for_a_server_that_is_tried_again() {
     let began = std::time::Instant::now();
     assert_eq!(client.tools().await, ["mcp__s__t"]);
     assert!(began.elapsed() < Duration::from_millis(300), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_silent_server_is_asked_for_a_sign_of_life() {
+    let scripted = Arc::new(Scripted::with_tools(&[]));
+    let options = ServerOptions { keepalive_interval: Duration::from_millis(20), ..ServerOptions::default() };
+    let server = Server::new(0, entry("s"), options);
+    let connected = Connected { link: scripted.link(), number: 1 };
+    let wish = next_wish(&server, &connected);
+    assert!(tokio::time::timeout(Duration::from_millis(500), wish).await.is_err());
+    let asked = scripted.asked.lock().unwrap();
+    assert!(asked.len() > 2 && asked.iter().all(|(method, _)| *method == "ping"), "{asked:?}");
 }
 
 #[tokio::test]

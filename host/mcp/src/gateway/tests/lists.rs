@@ -167,7 +167,40 @@ async fn prompts_resources_and_completions_find_their_server() {
             r#"summarise {"ref":{"type":"ref/prompt","name":"summarise"},"argument":{"name":"title","value":"a"}}"#,
         ]
     );
-    let missing = client.request("resources/read", r#"{"uri":"book:none"}"#).await;
+}
+
+#[tokio::test]
+async fn a_resource_that_nobody_lists_is_read_where_there_is_one_server_and_nothing_of_it_was_withheld() {
+    let read = |uri: &str| format!(r#"{{"uri":"{uri}"}}"#);
+    let (running, mut client) = setup().server("lib", library()).client().await;
+    client.tools().await;
+    client.result("resources/read", &read("shelf://linked")).await;
+    assert_eq!(running.server("lib").calls(), [r#"shelf://linked {"uri":"shelf://linked"}"#]);
+}
+
+#[tokio::test]
+async fn a_withheld_resource_cannot_be_read() {
+    let read = |uri: &str| format!(r#"{{"uri":"{uri}"}}"#);
+    for hidden in ["book://1", "book://{id}/pages/{page}"] {
+        let (running, mut client) =
+            setup().server("lib", library()).policy(hiding("scan", move |name| name == hidden)).client().await;
+        client.tools().await;
+        let uri = if hidden == "book://1" { hidden } else { "book://7/pages/9" };
+        let refused = client.request("resources/read", &read(uri)).await;
+        assert_eq!(refused.pointer("/error/code").unwrap().to_json(), "-32002", "{hidden}");
+        let refused = client
+            .request("tools/call", &format!(r#"{{"name":"mcp__lib__read_resource","arguments":{}}}"#, read(uri)))
+            .await;
+        assert_eq!(refused.pointer("/error/code").unwrap().to_json(), "-32602", "{hidden}");
+        assert!(running.server("lib").calls().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn with_several_servers_an_unlisted_resource_is_nobodys() {
+    let (_running, mut client) = setup().server("lib", library()).server("lib2", library()).client().await;
+    client.tools().await;
+    let missing = client.request("resources/read", r#"{"uri":"shelf://linked"}"#).await;
     assert_eq!(missing.pointer("/error/code").unwrap().to_json(), "-32002");
 }
 

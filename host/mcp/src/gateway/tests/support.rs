@@ -99,6 +99,10 @@ impl Scripted {
         Arc::clone(self.peer.lock().unwrap().as_ref().unwrap())
     }
 
+    pub(super) fn link(self: &Arc<Self>) -> Arc<dyn Link> {
+        Arc::new(ScriptedLink(Arc::clone(self)))
+    }
+
     pub(super) fn launches(&self) -> usize {
         self.launches.load(Ordering::SeqCst)
     }
@@ -366,6 +370,13 @@ impl Client {
 pub(super) fn names(result: &Value, list: &str, key: &str) -> Vec<String> {
     let items = result.get(list).and_then(Value::as_array).unwrap();
     items.iter().map(|item| item.get(key).and_then(Value::as_str).unwrap().to_owned()).collect()
+}
+
+/// The entry of a server of that name.
+pub(super) fn entry(name: &str) -> Arc<portcullis_model::ServerEntry> {
+    let text = format!("mcp_servers: {{{name}: {{command: scripted}}}}\n");
+    let config = Config::parse(&text, "test.yaml", Origin::ConfigFile, &Surroundings::new(|_| None));
+    Arc::clone(&config.servers[0].entry)
 }
 
 /// A tool of that name.
