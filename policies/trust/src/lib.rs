@@ -53,6 +53,8 @@ impl TrustTiers {
             return Verdict::allow();
         }
         match call.kind {
+            // A list of the gateway: it names what passed the listing gate, and no server hears of it.
+            Kind::Tool if call.utility => Verdict::allow(),
             Kind::Tool => rules::contradictory_hints::judge(call)
                 .or_else(|| rules::implausible_hint::judge(call))
                 .or_else(|| rules::write_capable::judge(call))
