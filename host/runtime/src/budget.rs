@@ -36,7 +36,7 @@ impl Budget {
 
     /// Returns what a subject of that size may use.
     pub(crate) fn allowance(self, subject_bytes: usize) -> Allowance {
-        let micros = self.cpu_per_mib.as_micros() as u64;
+        let micros = u64::try_from(self.cpu_per_mib.as_micros()).unwrap_or(u64::MAX);
         let extra = micros.saturating_mul(subject_bytes as u64) / MIB;
         let cpu = self.cpu.saturating_add(Duration::from_micros(extra));
         Allowance { cpu, wall: cpu.saturating_mul(self.wall_factor.max(1)) }

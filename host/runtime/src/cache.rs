@@ -53,19 +53,7 @@ pub(crate) struct Cache {
 
 impl Cache {
     pub(crate) fn open(path: &Path) -> Result<Self, CacheError> {
-        let mut private = DirBuilder::new();
-        private.recursive(true).mode(0o700);
-        let folder = match Dir::open_ambient_dir(path, ambient_authority()) {
-            Ok(folder) => folder,
-            Err(_) => {
-                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-                let name = path.file_name().ok_or_else(|| CacheError::Open(std::io::ErrorKind::InvalidInput.into()))?;
-                let parent = parent.unwrap_or_else(|| Path::new("."));
-                let parent = Dir::open_ambient_dir(parent, ambient_authority()).map_err(CacheError::Open)?;
-                parent.create_dir_with(name, &private).map_err(CacheError::Open)?;
-                parent.open_dir(name).map_err(CacheError::Open)?
-            }
-        };
+        let folder = Self::open_folder(path).map_err(CacheError::Open)?;
         let metadata = folder.dir_metadata().map_err(CacheError::Open)?;
         if metadata.uid() != nix::unistd::geteuid().as_raw() || metadata.mode() & 0o022 != 0 {
             return Err(CacheError::Exposed);
@@ -76,6 +64,24 @@ impl Cache {
             cache.alarm("key", "the key of the cache could not be trusted and was replaced");
         }
         Ok(cache)
+    }
+
+    /// Opens the folder, and creates it where it does not exist.
+    fn open_folder(path: &Path) -> std::io::Result<Dir> {
+        if let Ok(folder) = Dir::open_ambient_dir(path, ambient_authority()) {
+            return Ok(folder);
+        }
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or_else(|| Path::new("."));
+        let name = path.file_name().ok_or(std::io::ErrorKind::InvalidInput)?;
+        let parent = Dir::open_ambient_dir(parent, ambient_authority())?;
+        let mut private = DirBuilder::new();
+        private.mode(0o700);
+        match parent.create_dir_with(name, &private) {
+            // Another process of this installation was first.
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            created => created?,
+        }
+        parent.open_dir(name)
     }
 
     pub(crate) fn alarms(&self) -> u64 {
@@ -104,11 +110,12 @@ impl Cache {
     }
 
     fn read(&self, name: &str, key: Digest) -> Result<Entry, ReadError> {
-        let bytes = file::read_own(&self.folder, name, LARGEST_ENTRY).map_err(|error| match error {
-            FileError::Absent => ReadError::Absent,
-            other => ReadError::File(other),
-        })?;
-        Entry::open(bytes, key, &self.key).map_err(ReadError::Entry)
+        match file::read_own(&self.folder, name, LARGEST_ENTRY) {
+            Ok(bytes) => Entry::open(bytes, key, &self.key).map_err(ReadError::Entry),
+            Err(error) => {
+                Err(if matches!(error, FileError::Absent) { ReadError::Absent } else { ReadError::File(error) })
+            }
+        }
     }
 
     /// Keeps an entry. Failing to is no error: the next start compiles again.

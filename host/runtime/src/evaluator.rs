@@ -210,9 +210,8 @@ impl Core {
     }
 
     fn configured(&self, configuration: &Configuration) -> Result<Live, Fault> {
-        self.template.configured(Some(&self.name), &self.budget, configuration).map_err(|error| match error {
-            StartError::Fault { fault, .. } => fault,
-            other => Fault::Instantiate(other.to_string()),
+        self.template.configured(Some(&self.name), &self.budget, configuration).map_err(|error| {
+            if let StartError::Fault { fault, .. } = error { fault } else { Fault::Instantiate(error.to_string()) }
         })
     }
 }

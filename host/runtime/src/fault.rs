@@ -13,7 +13,7 @@ pub(crate) fn of_call(error: &CallError) -> Fault {
     match error {
         CallError::Guest(error) => of_guest(error),
         CallError::Malformed(malformed) => Fault::Malformed(malformed.to_string()),
-        other => Fault::Malformed(other.to_string()),
+        CallError::NotExported(_) | _ => Fault::Malformed(error.to_string()),
     }
 }
 
@@ -44,8 +44,9 @@ pub(crate) fn of_guest(error: &wasmtime::Error) -> Fault {
 
 /// Returns how a policy broke when an instance of it was made.
 pub(crate) fn of_instantiation(error: &wasmtime::Error) -> Fault {
-    match of_guest(error) {
-        Fault::Malformed(_) | Fault::Output => Fault::Instantiate(error.root_cause().to_string()),
-        other => other,
+    let fault = of_guest(error);
+    if matches!(fault, Fault::Malformed(_) | Fault::Output) {
+        return Fault::Instantiate(error.root_cause().to_string());
     }
+    fault
 }

@@ -171,26 +171,31 @@ impl Names {
             {
                 return Err(InspectError::CoreModule);
             }
-            match payload {
-                Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
-                Payload::End(_) => depth = depth.saturating_sub(1),
-                Payload::ComponentImportSection(section) if depth == 0 => {
-                    for import in section {
-                        names.imports.push(import?.name.name.to_owned());
-                    }
-                }
-                Payload::ComponentExportSection(section) if depth == 0 => {
-                    for export in section {
-                        names.exports.push(export?.name.name.to_owned());
-                    }
-                }
-                _ => {}
+            if let Payload::ModuleSection { .. } | Payload::ComponentSection { .. } = payload {
+                depth += 1;
+            } else if let Payload::End(_) = payload {
+                depth = depth.saturating_sub(1);
+            } else if depth == 0 {
+                names.take(payload)?;
             }
             if names.imports.len() > MOST_NAMES || names.exports.len() > MOST_NAMES {
                 return Err(InspectError::TooManyNames);
             }
         }
         Ok(names)
+    }
+
+    fn take(&mut self, payload: Payload<'_>) -> Result<(), InspectError> {
+        if let Payload::ComponentImportSection(section) = payload {
+            for import in section.into_iter().take(MOST_NAMES + 1) {
+                self.imports.push(import?.name.name.to_owned());
+            }
+        } else if let Payload::ComponentExportSection(section) = payload {
+            for export in section.into_iter().take(MOST_NAMES + 1) {
+                self.exports.push(export?.name.name.to_owned());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -217,7 +217,7 @@ impl Loader {
         };
         // Code of another engine carries another key; should the engine still refuse it, it is compiled anew.
         let Some(component) = code.component(self.engine.main()) else { return Ok(None) };
-        let template = Template::link(&self.engine, &component, &inspection.gates, inspection.wants_wasi(), false)?;
+        let template = Template::link(&self.engine, &component, inspection, false)?;
         Ok(Some(Prepared { template: Arc::new(template), without_snapshot }))
     }
 
@@ -262,8 +262,7 @@ struct Job {
 impl Job {
     fn run(self) -> Result<Prepared, LoadError> {
         let (component, without_snapshot) = self.compile()?;
-        let template =
-            Template::link(&self.engine, &component, &self.inspection.gates, self.inspection.wants_wasi(), false)?;
+        let template = Template::link(&self.engine, &component, &self.inspection, false)?;
         if let Some(cache) = &self.cache {
             match component.serialize() {
                 Ok(code) => cache.put(cache_key(&self.engine, self.digest), without_snapshot.as_deref(), &code),
@@ -275,15 +274,7 @@ impl Job {
 
     fn compile(&self) -> Result<(Component, Option<String>), LoadError> {
         let compile = |wasm: &[u8]| Component::new(self.engine.main(), wasm).map_err(LoadError::Compile);
-        let inspection = &self.inspection;
-        let frozen = snapshot(
-            &self.engine,
-            &self.wasm,
-            &inspection.gates,
-            inspection.wants_wasi(),
-            &self.budget,
-            &self.configuration,
-        );
+        let frozen = snapshot(&self.engine, &self.wasm, &self.inspection, &self.budget, &self.configuration);
         match frozen {
             Ok(frozen) => Ok((compile(&frozen)?, None)),
             // Its own refusal of settings or packs, which compiling it again would not change.

@@ -5,12 +5,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use portcullis_model::GateName;
 use wasmtime::component::{Component, Lift, WasmList};
 use wasmtime_wizer::{ComponentInstanceState, Wizer};
 
 use crate::budget::{Budget, MIB};
 use crate::engine::Engine;
+use crate::inspect::Inspection;
 use crate::template::{Configuration, LinkError, Live, StartError, Template};
 
 /// Why a policy is not snapshotted. It runs all the same, from freshly configured instances.
@@ -43,30 +43,28 @@ pub enum SnapshotError {
 /// Runs `configure` on a draft of the component and returns a component that starts with the memory it left behind.
 pub(crate) fn snapshot(
     engine: &Engine,
-    wasm: &[u8],
-    gates: &[GateName],
-    wasi: bool,
+    module: &[u8],
+    inspection: &Inspection,
     budget: &Budget,
     configuration: &Configuration,
 ) -> Result<Vec<u8>, SnapshotError> {
     // The tool was not written for hostile input: what it trips over must not take more with it.
-    catch_unwind(AssertUnwindSafe(|| frozen(engine, wasm, gates, wasi, budget, configuration)))
+    catch_unwind(AssertUnwindSafe(|| frozen(engine, module, inspection, budget, configuration)))
         .unwrap_or(Err(SnapshotError::Panicked))
 }
 
 fn frozen(
     engine: &Engine,
-    wasm: &[u8],
-    gates: &[GateName],
-    wasi: bool,
+    module: &[u8],
+    inspection: &Inspection,
     budget: &Budget,
     configuration: &Configuration,
 ) -> Result<Vec<u8>, SnapshotError> {
     let wizer = Wizer::new();
-    let (context, instrumented) = wizer.instrument_component(wasm).map_err(SnapshotError::Refused)?;
+    let (context, instrumented) = wizer.instrument_component(module).map_err(SnapshotError::Refused)?;
     let component = Component::new(engine.drafting(), &instrumented).map_err(SnapshotError::Compile)?;
     drop(instrumented);
-    let template = Arc::new(Template::link(engine, &component, gates, wasi, true).map_err(SnapshotError::Link)?);
+    let template = Arc::new(Template::link(engine, &component, inspection, true).map_err(SnapshotError::Link)?);
     // Reading a memory grows it by a page, and what is linked into it grows with it.
     let budget = Budget { memory: budget.memory.saturating_add(MIB), output: usize::MAX, ..*budget };
     let mut live = template.configured(None, &budget, configuration).map_err(SnapshotError::Start)?;

@@ -13,6 +13,7 @@ use wasmtime::component::{Component, Instance, InstancePre};
 use crate::budget::{Allowance, Budget};
 use crate::engine::{Engine, Slot};
 use crate::fault;
+use crate::inspect::Inspection;
 use crate::state::State;
 use crate::wasi::Inert;
 
@@ -82,15 +83,15 @@ impl Template {
     pub(crate) fn link(
         engine: &Engine,
         component: &Component,
-        gates: &[portcullis_model::GateName],
-        wasi: bool,
+        inspection: &Inspection,
         drafting: bool,
     ) -> Result<Self, LinkError> {
+        let wasi = inspection.wants_wasi();
         let linker = engine.linker(drafting, wasi).map_err(LinkError::Imports)?;
         let pre = linker.instantiate_pre(component).map_err(LinkError::Imports)?;
         let interfaces = Interfaces::probe(&pre).map_err(LinkError::Probe)?;
         // A gate that only looks like one must not count as absent: its author meant it to judge.
-        if let Some(gate) = gates.iter().find(|gate| !interfaces.exports(**gate)) {
+        if let Some(gate) = inspection.gates.iter().find(|gate| !interfaces.exports(**gate)) {
             return Err(LinkError::Gate(*gate));
         }
         Ok(Self { engine: engine.clone(), pre, interfaces, wasi, drafting })

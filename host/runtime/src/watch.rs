@@ -21,7 +21,7 @@ const LONGEST_SETTLE: Duration = Duration::from_secs(5);
 const POLL: Duration = Duration::from_secs(1);
 
 /// The folder is looked at this often whatever is reported: reports may be lost, and the folder itself be replaced.
-const LOOK_ANYWAY: Duration = Duration::from_secs(60);
+const LOOK_ANYWAY: Duration = Duration::from_mins(1);
 
 /// The folder cannot be watched.
 #[derive(Debug, thiserror::Error)]

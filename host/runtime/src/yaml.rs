@@ -150,6 +150,8 @@ impl<'de> Visitor<'de> for Seed<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use super::*;
 
     fn parsed(text: &str) -> String {
@@ -190,7 +192,7 @@ mod tests {
         let mut text = "a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n".to_owned();
         for level in 1..12 {
             let previous = vec![format!("*a{}", level - 1); 10].join(",");
-            text.push_str(&format!("a{level}: &a{level} [{previous}]\n"));
+            writeln!(text, "a{level}: &a{level} [{previous}]").unwrap();
         }
         assert!(parse_yaml(text.as_bytes()).is_err());
     }

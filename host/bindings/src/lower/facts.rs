@@ -4,7 +4,7 @@ use crate::generated::portcullis::policy::types;
 
 /// Facts with the lists that the guest's view borrows.
 pub(crate) struct Facts<'a> {
-    facts: &'a model::Facts,
+    told: &'a model::Facts,
     labels: Vec<types::LabelFact<'a>>,
     echoes: Vec<types::Echo<'a>>,
     meters: Vec<types::MeterReading<'a>>,
@@ -13,7 +13,7 @@ pub(crate) struct Facts<'a> {
 impl<'a> Facts<'a> {
     pub(crate) fn new(facts: &'a model::Facts) -> Self {
         Self {
-            facts,
+            told: facts,
             labels: facts
                 .labels
                 .iter()
@@ -34,7 +34,7 @@ impl<'a> Facts<'a> {
     }
 
     pub(crate) fn view(&self) -> types::Facts<'_> {
-        let facts = self.facts;
+        let facts = self.told;
         types::Facts {
             session: facts.session.as_str(),
             principal: facts.principal.as_str(),

@@ -30,7 +30,7 @@ struct Lists<'a> {
 
 /// A batch of items with the texts that the guest's view borrows.
 pub(crate) struct Batch<'a> {
-    batch: &'a model::Batch,
+    listed: &'a model::Batch,
     payload: bool,
     texts: Vec<Texts>,
     catalogue: Vec<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Batch<'a> {
 impl<'a> Batch<'a> {
     pub(crate) fn new(batch: &'a model::Batch, payload: bool) -> Self {
         Self {
-            batch,
+            listed: batch,
             payload,
             texts: batch.items.iter().map(|item| texts(item, payload)).collect(),
             catalogue: batch.catalogue.iter().map(|entry| entry.digest.to_string()).collect(),
@@ -48,11 +48,11 @@ impl<'a> Batch<'a> {
 
     /// Calls `body` with the guest's view.
     pub(crate) fn with<R>(&self, body: impl FnOnce(listing_gate::Batch<'_>) -> R) -> R {
-        let items = || self.batch.items.iter().zip(&self.texts);
+        let items = || self.listed.items.iter().zip(&self.texts);
         let lists: Vec<_> = items().map(|(item, texts)| lists(item, texts, self.payload)).collect();
         let items: Vec<_> = items().zip(&lists).map(|((item, texts), lists)| view(item, texts, lists)).collect();
         let catalogue: Vec<_> = self
-            .batch
+            .listed
             .catalogue
             .iter()
             .zip(&self.catalogue)
@@ -63,7 +63,7 @@ impl<'a> Batch<'a> {
                 digest,
             })
             .collect();
-        body(listing_gate::Batch { server: self.batch.server.as_str(), items: &items, catalogue: &catalogue })
+        body(listing_gate::Batch { server: self.listed.server.as_str(), items: &items, catalogue: &catalogue })
     }
 }
 

@@ -31,9 +31,8 @@ pub(super) fn read_own(folder: &Dir, name: &str, most: u64) -> Result<Vec<u8>, F
     let mut options = OpenOptions::new();
     // A named pipe in its place must not make us wait.
     options.read(true).follow(FollowSymlinks::No).custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
-    let file = folder.open_with(name, &options).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => FileError::Absent,
-        _ => FileError::Open(error),
+    let file = folder.open_with(name, &options).map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound { FileError::Absent } else { FileError::Open(error) }
     })?;
     let metadata = file.metadata().map_err(FileError::Read)?;
     if !metadata.is_file() {

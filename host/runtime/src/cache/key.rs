@@ -28,10 +28,9 @@ impl InstallKey {
     pub(super) fn open(folder: &Dir) -> io::Result<(Self, bool)> {
         let replaced = match file::read_own(folder, NAME, LENGTH as u64) {
             Ok(bytes) if bytes.len() == LENGTH => return Ok((Self::from_bytes(&bytes)?, false)),
-            Ok(_) => true,
             Err(FileError::Absent) => false,
             Err(FileError::Read(error)) => return Err(error),
-            Err(_) => true,
+            Ok(_) | Err(_) => true,
         };
         let mut bytes = [0_u8; LENGTH];
         file::random_bytes(&mut bytes)?;

@@ -117,7 +117,7 @@ impl Folder {
         for entry in directory.entries().map_err(FileError::Io)? {
             let name = entry.map_err(FileError::Io)?.file_name().to_string_lossy().into_owned();
             // Whoever writes and then renames begins with a dot; editors end with one of these.
-            if name.starts_with('.') || name.ends_with('~') || name.ends_with(".tmp") || name.ends_with(".part") {
+            if name.starts_with('.') || ["~", ".tmp", ".part"].iter().any(|end| name.ends_with(end)) {
                 continue;
             }
             names.push(name);

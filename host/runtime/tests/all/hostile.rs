@@ -1,5 +1,6 @@
 //! Guests that misbehave end as the fault that says how, and harm no later evaluation.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portcullis_gates::{Evaluate, Fault, Isolation};
@@ -18,7 +19,7 @@ async fn fault_of(name: &str, subject: Subject) -> Fault {
     let first = hostile.evaluate(&facts(), &subject).await.outcome.unwrap_err();
     assert_eq!(honest.evaluate(&facts(), &call()).await.outcome, Ok(Answer::Verdict(Verdict::allow())));
     let second = hostile.evaluate(&facts(), &subject).await.outcome.unwrap_err();
-    assert_eq!(first, second);
+    assert_eq!(first.code(), second.code());
     first
 }
 
@@ -43,7 +44,9 @@ async fn an_honest_guest_starts_from_a_snapshot_and_answers() {
 async fn an_endless_loop_meets_its_deadline() {
     let before = Instant::now();
     let fault = fault_of("endless", call()).await;
-    assert_eq!(fault, Fault::Deadline { limit: Duration::from_millis(250) });
+    // Of CPU time, or where the machine is busy with other things, of wall time.
+    let limits = [Duration::from_millis(250), Duration::from_secs(1)];
+    assert!(matches!(fault, Fault::Deadline { limit } if limits.contains(&limit)), "{fault:?}");
     assert!(before.elapsed() < Duration::from_secs(10));
 }
 
@@ -141,19 +144,21 @@ async fn a_large_subject_is_judged_on_the_pool_with_more_time() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_queue_is_a_fault_and_nobody_waits_for_ever() {
-    let evaluator = std::sync::Arc::new(evaluator("endless"));
+    let budget = Budget { cpu: Duration::from_millis(40), ..Budget::DEFAULT };
+    let evaluator = Arc::new(load(&component("endless")).evaluator(budget, Isolation::Fresh));
     let waiting: Vec<_> = (0..40)
         .map(|_| {
-            let evaluator = std::sync::Arc::clone(&evaluator);
+            let evaluator = Arc::clone(&evaluator);
             tokio::spawn(async move { evaluator.evaluate(&facts(), &call()).await.outcome.unwrap_err() })
         })
         .collect();
     let mut full = 0;
     for evaluation in waiting {
-        match evaluation.await.unwrap() {
-            Fault::QueueFull => full += 1,
-            Fault::Deadline { .. } => {}
-            other => panic!("{other:?}"),
+        let fault = evaluation.await.unwrap();
+        if fault == Fault::QueueFull {
+            full += 1;
+        } else {
+            assert!(matches!(fault, Fault::Deadline { .. }), "{fault:?}");
         }
     }
     // Two run, sixteen wait.
