@@ -99,7 +99,9 @@ impl Connection {
             let reply = match treatment {
                 Treatment::Introduce => self.initialize(params.as_ref()),
                 Treatment::Pong => Reply::Own(Object::new().into()),
-                Treatment::SetLevel | Treatment::List(_) | Treatment::Call(..) | Treatment::Refuse => {
+                // A client of both eras asks this way which one is spoken, and goes on with the other.
+                Treatment::Refuse => not_offered(&method),
+                Treatment::SetLevel | Treatment::List(_) | Treatment::Call(..) => {
                     Reply::Error(ErrorObject::new(code::INVALID_REQUEST, "initialize must come first"))
                 }
             };
@@ -109,10 +111,7 @@ impl Connection {
             Treatment::Introduce => Reply::Error(ErrorObject::new(code::INVALID_REQUEST, "initialize was sent before")),
             Treatment::Pong => Reply::Own(Object::new().into()),
             Treatment::SetLevel => self.set_level(session, params.as_ref()),
-            Treatment::Refuse => {
-                tracing::debug!(method = %shown(&method, 64), "the client used a method that is not offered");
-                Reply::Error(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered"))
-            }
+            Treatment::Refuse => not_offered(&method),
             Treatment::List(listable) => {
                 let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
                 return self.start(id, async move { gateway.list(&session, listable).await }).await;
@@ -220,6 +219,11 @@ fn changed_method(group: ListGroup) -> &'static str {
         ListGroup::Prompts => PromptListChangedNotificationMethod::VALUE,
         ListGroup::Resources => ResourceListChangedNotificationMethod::VALUE,
     }
+}
+
+fn not_offered(method: &str) -> Reply {
+    tracing::debug!(method = %shown(method, 64), "the client used a method that is not offered");
+    Reply::Error(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered"))
 }
 
 fn object_of(params: Option<Value>) -> Object {

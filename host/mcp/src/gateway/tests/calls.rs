@@ -225,6 +225,8 @@ async fn nothing_is_answered_before_the_client_introduced_itself_and_only_once()
     let mut client = running.connect();
     assert_eq!(client.result("ping", "{}").await.to_json(), "{}");
     assert_eq!(client.request("tools/list", "{}").await.pointer("/error/code").unwrap().to_json(), "-32600");
+    let discovered = client.request("server/discover", "{}").await;
+    assert_eq!(discovered.pointer("/error/code").unwrap().to_json(), "-32601", "so that it goes on with initialize");
     client.introduce("{}").await;
     let again = client.request("initialize", "{}").await;
     assert_eq!(again.pointer("/error/code").unwrap().to_json(), "-32600");
