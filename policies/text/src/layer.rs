@@ -42,13 +42,14 @@ pub fn fragments(text: &str) -> Vec<Fragment> {
     let mut budget = MOST;
     let bytes = text.as_bytes();
     let mut from = 0;
-    while let Some(start) = bytes.get(from..).and_then(|rest| rest.iter().position(|byte| in_run(*byte))) {
-        let start = from + start;
-        let length = bytes.get(start..).unwrap_or_default().iter().take_while(|byte| in_run(**byte)).count();
-        from = start + length;
-        if length < SHORTEST {
+    while let Some(window) = bytes.get(from..from + SHORTEST) {
+        // Looked at from behind: the last byte that is no part of a run rules out every start before it.
+        if let Some(last) = window.iter().rposition(|byte| !in_run(*byte)) {
+            from += last + 1;
             continue;
         }
+        let start = from;
+        from += bytes.get(start..).unwrap_or_default().iter().take_while(|byte| in_run(**byte)).count();
         let Some(run) = bytes.get(start..from.min(start + budget * 2)) else { break };
         let decoded =
             hex(run).map(|said| (said, Encoding::Hex)).or_else(|| base64(run).map(|said| (said, Encoding::Base64)));

@@ -111,7 +111,11 @@ impl<'a> Writer<'a> {
         let hidden = hidden::scan(self.source);
         let mut dropped = hidden.iter().peekable();
         let mut from = 0;
-        while let Some(character) = self.source.get(from..).and_then(|rest| rest.chars().next()) {
+        while let Some(rest) = self.source.get(from..) {
+            let stretch = rest.bytes().take_while(|byte| is_ordinary(*byte)).count();
+            self.copy(from, stretch);
+            from += stretch;
+            let Some(character) = rest.get(stretch..).and_then(|rest| rest.chars().next()) else { break };
             let mut next = from + character.len_utf8();
             while dropped.next_if(|run| run.end <= from).is_some() {}
             if let Some(run) = dropped.peek().filter(|run| run.start <= from) {
@@ -138,6 +142,25 @@ impl<'a> Writer<'a> {
         }
         self.end_word(from);
         Normal { text: Cow::Owned(self.out), runs: self.runs, mixed: self.mixed, overlays: self.overlays }
+    }
+
+    /// Takes over a stretch of ASCII as it is. Of its words only the first and the last can touch other letters.
+    fn copy(&mut self, from: usize, length: usize) {
+        let Some(stretch) = self.source.get(from..from + length).filter(|stretch| !stretch.is_empty()) else { return };
+        let (head, tail) = (word_length(stretch.bytes()), word_length(stretch.bytes().rev()));
+        if head > 0 {
+            self.begin_word(from);
+            self.word.latin = true;
+        }
+        if head < length {
+            self.end_word(from + head);
+            if tail > 0 {
+                self.begin_word(from + length - tail);
+                self.word.latin = true;
+            }
+        }
+        self.mark(from);
+        self.out.push_str(stretch);
     }
 
     fn fold(&mut self, from: usize, character: char) {
@@ -178,13 +201,18 @@ impl<'a> Writer<'a> {
     }
 
     fn push(&mut self, from: usize, character: char) {
+        self.mark(from);
+        self.out.push(character);
+    }
+
+    /// Notes where the next byte comes from, if the distance between both texts has changed.
+    fn mark(&mut self, from: usize) {
         let shift = i64::try_from(from).unwrap_or(i64::MAX) - i64::try_from(self.out.len()).unwrap_or(i64::MAX);
         if shift != self.shift {
             self.shift = shift;
             self.runs
                 .push((u32::try_from(self.out.len()).unwrap_or(u32::MAX), u32::try_from(from).unwrap_or(u32::MAX)));
         }
-        self.out.push(character);
     }
 
     fn begin_word(&mut self, from: usize) {
@@ -199,6 +227,16 @@ impl<'a> Writer<'a> {
             self.mixed = Some(word.start..from);
         }
     }
+}
+
+/// True for bytes that stand for themselves: ASCII without control characters and without what begins a reference.
+const fn is_ordinary(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r') && byte != b'&' && byte != b'\\'
+}
+
+/// Returns how many letters begin a run of bytes.
+fn word_length(bytes: impl Iterator<Item = u8>) -> usize {
+    bytes.take_while(u8::is_ascii_alphabetic).count()
 }
 
 /// Returns the ASCII character that a character of the TAG block spells.

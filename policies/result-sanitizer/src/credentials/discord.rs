@@ -10,7 +10,9 @@ use crate::rules;
 pub(super) fn beginnings() -> impl Iterator<Item = String> {
     let second = "DTjz".chars();
     "MNO".chars().flat_map(move |first| {
-        second.clone().flat_map(move |second| "AEIMQUYcgk".chars().map(move |third| String::from_iter([first, second, third])))
+        second
+            .clone()
+            .flat_map(move |second| "AEIMQUYcgk".chars().map(move |third| String::from_iter([first, second, third])))
     })
 }
 

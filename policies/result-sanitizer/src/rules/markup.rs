@@ -46,7 +46,9 @@ pub(crate) fn look(index: usize, segment: &Segment, report: &mut Report<'_>) {
 
 /// True where the closing bracket at `end` ends the label of an image.
 fn is_markdown_image(text: &str, end: usize) -> bool {
-    text.get(..end).and_then(|head| head.rfind('[')).is_some_and(|open| text.get(..open).is_some_and(|head| head.ends_with('!')))
+    text.get(..end)
+        .and_then(|head| head.rfind('['))
+        .is_some_and(|open| text.get(..open).is_some_and(|head| head.ends_with('!')))
 }
 
 /// True where a value of the query is a placeholder or a long encoded text.
@@ -62,7 +64,8 @@ fn takes_data(url: &str, shown: bool) -> bool {
         let name = name.to_ascii_lowercase();
         let signature = ["sig", "hash", "token", "policy", "credential", "expires", "key", "state", "code"];
         let signed = signature.iter().any(|word| name.contains(word));
-        let encoded = shown && value.len() >= LONG
+        let encoded = shown
+            && value.len() >= LONG
             && !signed
             && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"+/=_-".contains(&b));
         placeholder || encoded

@@ -83,6 +83,28 @@ impl Lexicon {
         Ok((Self { columns, stride, next: trie.next, ends, passes }, covered))
     }
 
+    /// Walks the plain word at the start of `bytes`: a letter and lowercase letters behind it. Returns its length and
+    /// what it is to the rules. Most words of most texts are plain, so this is the path that must be short.
+    pub(super) fn plain(&self, bytes: &[u8]) -> (usize, Lexeme) {
+        let (mut node, mut passed, mut length) = (0_usize, None, 0);
+        for byte in bytes {
+            if !(byte.is_ascii_lowercase() || length == 0 && byte.is_ascii_uppercase()) {
+                break;
+            }
+            length += 1;
+            if passed.is_none() {
+                let column = self.columns.get(usize::from(*byte)).copied().unwrap_or_default();
+                let next = self.next.get(node * self.stride + usize::from(column)).copied().unwrap_or_default();
+                if next == 0 {
+                    passed = Some(self.passes.get(node).copied().unwrap_or_default());
+                } else {
+                    node = usize::from(next);
+                }
+            }
+        }
+        (length, passed.unwrap_or_else(|| self.ends.get(node).copied().unwrap_or_default()))
+    }
+
     /// Returns what `word` is to the rules.
     pub(super) fn look_up(&self, word: &[u8]) -> Lexeme {
         let mut node = 0_usize;

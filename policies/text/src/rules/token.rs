@@ -99,13 +99,18 @@ pub(super) fn tokens(text: &str, lexicon: &Lexicon, names: &Names<'_>, out: &mut
             offset += 1;
             continue;
         }
-        let (end, shape) = match quote {
-            Some((mark, place)) if place + 1 == offset => quoted_name(bytes, offset, mark),
-            _ => None,
-        }
-        .unwrap_or_else(|| extent(bytes, offset));
-        let word = bytes.get(offset..end).unwrap_or_default();
-        let mut flags = shape;
+        let (length, lexeme) = lexicon.plain(bytes.get(offset..).unwrap_or_default());
+        let plain = quote.is_none() && length > 0 && ends_plain(at(offset + length), at(offset + length + 1));
+        let (end, lexeme, mut flags) = if plain {
+            (offset + length, lexeme, Flags::default())
+        } else {
+            let (end, shape) = match quote {
+                Some((mark, place)) if place + 1 == offset => quoted_name(bytes, offset, mark),
+                _ => None,
+            }
+            .unwrap_or_else(|| extent(bytes, offset));
+            (end, lexicon.look_up(bytes.get(offset..end).unwrap_or_default()), shape)
+        };
         if let Some((mark, place)) = quote.take()
             && place + 1 == offset
         {
@@ -120,8 +125,8 @@ pub(super) fn tokens(text: &str, lexicon: &Lexicon, names: &Names<'_>, out: &mut
         if line {
             flags = flags.with(Flags::LINE);
         }
-        let gap = bytes.get(end..).unwrap_or_default().iter().take(2).take_while(|byte| **byte == b' ').count();
-        match at(end + gap) {
+        let behind = at(end);
+        match if behind == b' ' { at(end + 1) } else { behind } {
             b':' => flags = flags.with(Flags::COLON),
             b'(' => flags = flags.with(Flags::CALL),
             _ => {}
@@ -138,7 +143,7 @@ pub(super) fn tokens(text: &str, lexicon: &Lexicon, names: &Names<'_>, out: &mut
         out.push(Token {
             start: u32::try_from(offset).unwrap_or(u32::MAX),
             end: u32::try_from(end).unwrap_or(u32::MAX),
-            lexeme: lexicon.look_up(word),
+            lexeme,
             flags,
         });
         (sentence, line) = (false, false);
@@ -148,6 +153,15 @@ pub(super) fn tokens(text: &str, lexicon: &Lexicon, names: &Names<'_>, out: &mut
 
 const fn word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+/// True where a plain word ends before these two bytes, and no name, address or abbreviation goes on.
+const fn ends_plain(byte: u8, next: u8) -> bool {
+    match byte {
+        b'.' | b':' | b'\'' => next.is_ascii_whitespace() || next == 0,
+        b'@' => false,
+        _ => !word_byte(byte),
+    }
 }
 
 const fn begins_token(previous: u8, byte: u8, next: u8) -> bool {
