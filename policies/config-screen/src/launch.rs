@@ -200,8 +200,9 @@ impl Resolver<'_> {
     /// Follows what is fed to a shell, where it can be worked out.
     fn fed(&mut self, command: &Command, pipeline: &[&Command], place: &Place) {
         let names: Vec<String> = command.words.iter().map(|word| program::name(&word.text)).collect();
-        let Some(interpreter) =
-            names.iter().find(|name| self.programs.is_shell(name) || self.programs.interpreters.contains(*name))
+        let Some(interpreter) = names
+            .iter()
+            .find(|name| self.programs.is_shell(name) || self.programs.interpreters.contains(*name) || *name == "make")
         else {
             return;
         };
@@ -219,7 +220,7 @@ impl Resolver<'_> {
         });
         self.found.runs_hidden |= decodes;
         let place = Place { decoded: place.decoded || decodes, ..place.clone() };
-        if self.programs.is_shell(interpreter) {
+        if self.programs.is_shell(interpreter) || interpreter == "make" {
             self.script(&text, Dialect::Posix, &place);
         } else {
             self.code(interpreter, &text, &place);

@@ -1,7 +1,7 @@
 //! Code that an interpreter gets as an argument.
 
 use super::{Code, Place, Resolver};
-use crate::shell::{Dialect, Word};
+use crate::shell::{Command, Dialect, Word};
 
 /// Returns true for options behind which code stands.
 pub(super) fn is_code_option(interpreter: &str, option: &str) -> bool {
@@ -27,6 +27,16 @@ pub(super) fn is_code_option(interpreter: &str, option: &str) -> bool {
         || options.iter().any(|known| known.starts_with("--") && option.starts_with(&format!("{known}=")))
 }
 
+/// Returns true for options before the code that take the next argument.
+fn takes_value(interpreter: &str, option: &str) -> bool {
+    matches!(
+        (interpreter, option),
+        ("osascript", "-l")
+            | ("python", "-W" | "-X")
+            | ("node" | "bun" | "tsx", "-r" | "--require" | "--import" | "--loader" | "--env-file")
+    )
+}
+
 impl Resolver<'_> {
     /// Finds the code among the arguments of an interpreter.
     pub(super) fn interpreter(&mut self, name: &str, arguments: &[Word], place: &Place) {
@@ -46,7 +56,26 @@ impl Resolver<'_> {
             }
             return;
         }
-        for (index, word) in arguments.iter().enumerate() {
+        if let [switch, module, rest @ ..] = arguments
+            && switch.text == "-m"
+            && self.programs.runners.contains(&module.text)
+        {
+            self.program(module, rest, &Command::default(), place);
+            return;
+        }
+        let mut words = arguments.iter().enumerate();
+        while let Some((index, word)) = words.next() {
+            if word.text.starts_with("data:") {
+                self.code(name, &word.text, place);
+                return;
+            }
+            if takes_value(name, &word.text) {
+                words.next();
+                continue;
+            }
+            if name == "deno" && word.text == "run" {
+                continue;
+            }
             if !is_code_option(name, &word.text) {
                 // Behind the program file stand its own arguments.
                 if !word.text.starts_with('-') {

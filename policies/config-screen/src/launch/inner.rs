@@ -212,6 +212,7 @@ impl Resolver<'_> {
                 "editor",
                 "hook",
                 "helper",
+                "--eval",
                 "compress-program",
                 "upload-pack",
                 "rsh",
@@ -249,10 +250,16 @@ impl Resolver<'_> {
             }
         }
         let rest: Vec<Word> = entry_point.into_iter().chain(words.cloned()).collect();
-        if let Some((first, arguments)) = rest.split_first()
-            && (self.programs.is_shell(&program::name(&first.text))
-                || self.programs.interpreters.contains(&program::name(&first.text)))
-        {
+        let Some((first, arguments)) = rest.split_first() else {
+            return;
+        };
+        // Most images take arguments of their own here, which only look like programs.
+        let name = program::name(&first.text);
+        let known = self.programs.is_shell(&name)
+            || [&self.programs.interpreters, &self.programs.egress, &self.programs.writers, &self.programs.schedulers]
+                .iter()
+                .any(|list| list.contains(&name));
+        if known || wrappers::unwrap(&name, arguments).is_some() {
             self.program(first, arguments, &Command::default(), place);
         }
     }
@@ -261,6 +268,14 @@ impl Resolver<'_> {
     fn anywhere(&mut self, name: &str, arguments: &[Word], place: &Place) {
         if wrappers::unwrap(name, arguments).is_some() || self.programs.containers.contains(name) {
             return;
+        }
+        for word in arguments.iter().filter(|word| word.text.contains(char::is_whitespace)) {
+            let line = word.text.trim_start_matches(['!', ':']);
+            let first = line.split_whitespace().next().map(program::name).unwrap_or_default();
+            let piped = ["| sh", "|sh", "| bash", "|bash"].iter().any(|part| line.contains(part));
+            if self.programs.egress.contains(&first) && (piped || line.contains("://")) {
+                self.script(line, Dialect::Posix, place);
+            }
         }
         for (index, word) in arguments.iter().enumerate() {
             let inner = program::name(&word.text);

@@ -63,6 +63,7 @@ fn problem(option: &str, value: &str) -> Option<String> {
         {
             Some("the container gets a device with everything on it".to_owned())
         }
+        "-H" | "--host" if value.contains("://") => Some("the container runs on another machine".to_owned()),
         "-v" | "--volume" | "--mount" => mount(value),
         _ => None,
     }

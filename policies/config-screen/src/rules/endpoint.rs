@@ -48,6 +48,9 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
 
 fn misleading(context: &Context<'_>, url: &Url<'_>, text: &str, endpoint: bool, hits: &mut Hits) {
     let host = url.host.to_lowercase();
+    if endpoint && text.trim().contains(|one: char| one == '\\' || one.is_whitespace() || one.is_control()) {
+        hits.ask("the URL has characters that readers of URLs disagree on", text);
+    }
     match url.user {
         Some(user) if user.contains('.') && !user.contains(':') => {
             hits.deny("the URL begins with the name of another host than it leads to", text);

@@ -35,6 +35,11 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
             hits.ask("a command line runs a program whose name cannot be told here", "$");
         }
     }
+    let hidden =
+        context.behaviour.programs.iter().flat_map(|program| std::iter::once(&program.name).chain(&program.arguments));
+    if hidden.into_iter().any(|text| text.chars().any(super::server_name::is_invisible)) {
+        hits.ask("a program or an argument has characters that are not seen", "");
+    }
     if let Launch::Stdio(stdio) = &context.entry.launch
         && (stdio.command.contains("${") || stdio.command.contains("$(") || stdio.command.starts_with('$'))
     {

@@ -170,6 +170,11 @@ fn by_url(program: &str, arguments: &[String], hits: &mut Hits) {
                 }
             }
         }
+        ("cargo", Some("install" | "run")) => {
+            if let Some(url) = url {
+                hits.ask("`cargo` builds a program from a repository", url);
+            }
+        }
         ("java", _) => {
             if let Some(url) = url.filter(|url| url.to_lowercase().ends_with(".jar")) {
                 hits.ask("`java` runs an archive from a URL", url);

@@ -50,6 +50,7 @@ fn scheduler(context: &Context<'_>, program: &Program, hits: &mut Hits) {
         "crontab" => has(&["-l"]),
         "at" | "batch" => program.arguments.is_empty() && !program.scripted,
         "schtasks" | "sc" => !has(&["/create", "create", "/change", "config", "start"]),
+        "reg" => !has(&["add", "import"]),
         "launchctl" => !has(&["load", "bootstrap", "enable", "submit", "start"]),
         "systemctl" | "loginctl" => {
             !has(&["enable", "start", "link", "enable-linger", "daemon-reload", "edit", "preset"])

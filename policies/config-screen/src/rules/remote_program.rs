@@ -27,7 +27,13 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
     let programs = &context.tables.programs;
     for program in &context.behaviour.programs {
         let name = program.name.as_str();
-        if programs.tunnels.contains(name) {
+        let serves = program
+            .arguments
+            .iter()
+            .any(|word| matches!(word.as_str(), "http.server" | "SimpleHTTPServer" | "pyftpdlib"));
+        if serves && programs.interpreters.contains(name) {
+            hits.ask(format!("`{name}` serves files to everybody who can reach it"), "server");
+        } else if programs.tunnels.contains(name) {
             hits.ask(format!("`{name}` opens a way in from outside"), name);
         } else if programs.lookups.contains(name) {
             let substituted = program.fed_by.iter().any(|name| name.starts_with('$'));
@@ -37,10 +43,26 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
                 hits.flag(format!("`{name}` looks up a name"), name);
             }
         } else if programs.remote.contains(name) && !super::network_program::is_local(program) {
-            let copies = matches!(name, "scp" | "sftp" | "rsync")
-                && program.arguments.iter().any(|argument| argument.contains(':'));
+            let named = |part: &str| program.arguments.iter().any(|argument| argument.contains(part));
+            let copies = match name {
+                "scp" | "sftp" | "rsync" => named(":"),
+                "aws" | "gcloud" | "az" | "gsutil" | "s3cmd" | "rclone" => {
+                    program.scripted
+                        && ["cp", "sync", "mv", "put", "copy", "upload"]
+                            .iter()
+                            .any(|verb| program.arguments.iter().any(|word| word == verb))
+                }
+                _ => false,
+            };
+            let forwards = matches!(name, "ssh" | "sshpass")
+                && program
+                    .arguments
+                    .iter()
+                    .any(|word| ["-R", "-D", "-w"].iter().any(|option| word.starts_with(option)));
             let reads = !program.fed_by.is_empty();
-            if copies || (reads && program.scripted) {
+            if forwards {
+                hits.ask(format!("`{name}` opens a way in from outside"), name);
+            } else if copies || (reads && program.scripted) {
                 hits.ask(format!("`{name}` copies data to or from another machine"), name);
             } else if name == "git"
                 && program.scripted

@@ -68,6 +68,10 @@ fn braced(content: &str, variables: &Variables) -> Expansion {
     if name.is_empty() {
         return value(content.get(..1).unwrap_or_default(), variables);
     }
+    if let Some(end) = operator.find(']').filter(|_| operator.starts_with('[')) {
+        let element = format!("{name}{}", operator.get(..=end).unwrap_or_default());
+        return value(&element, variables);
+    }
     let known = value(name, variables);
     let default = [":-", ":=", "-", "="].iter().find_map(|mark| operator.strip_prefix(mark));
     if let Some(default) = default {

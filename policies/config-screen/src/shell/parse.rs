@@ -111,6 +111,9 @@ impl Parser {
             }
             ' ' | '\t' | '\r' => self.end_word(),
             '#' if posix && self.word.is_none() => drop(self.cursor.take_while(|one| one != '\n')),
+            '(' if posix && self.word.as_ref().is_some_and(|word| word.text.strip_suffix('=').is_some_and(is_name)) => {
+                self.array();
+            }
             ';' | '(' | ')' => self.end_command(false),
             '&' if self.cursor.peek() == Some('>') => self.end_word(),
             '&' => {
@@ -160,6 +163,24 @@ impl Parser {
             }
             '{' if posix && self.word.is_none() => self.brace(),
             other => self.push(other),
+        }
+    }
+
+    /// Reads `name=(a b)`.
+    fn array(&mut self) {
+        let name = self.word.take().unwrap_or_default().text;
+        let name = name.trim_end_matches('=');
+        let Some(content) = self.cursor.balanced('(', ')') else {
+            self.script.broken = true;
+            return;
+        };
+        let items: Vec<String> = content.split_whitespace().map(|item| item.replace(['\'', '"', '\\'], "")).collect();
+        for (index, item) in items.iter().enumerate() {
+            self.remember(&format!("{name}[{index}]"), item);
+        }
+        self.remember(name, items.first().map(String::as_str).unwrap_or_default());
+        for all in ["[@]", "[*]"] {
+            self.remember(&format!("{name}{all}"), &items.join(" "));
         }
     }
 
@@ -280,6 +301,12 @@ impl Parser {
             return;
         }
         let text = word.text.as_str();
+        if let Some(meaning) = self.variables.get(&format!("alias {text}")) {
+            let words: Vec<Word> =
+                meaning.split_whitespace().map(|text| Word { text: text.to_owned(), ..word.clone() }).collect();
+            self.command.words.extend(words);
+            return;
+        }
         if CONTROL.contains(&text) || ENDS.contains(&text) {
             return;
         }
@@ -316,6 +343,11 @@ impl Parser {
                 let pairs = rest.iter().filter_map(|word| word.split_once('=')).filter(|(name, _)| is_name(name));
                 for (name, value) in pairs {
                     self.remember(name, value);
+                }
+            }
+            ["alias", rest @ ..] => {
+                for (name, value) in rest.iter().filter_map(|word| word.split_once('=')) {
+                    self.remember(&format!("alias {name}"), value);
                 }
             }
             ["for", name, "in", first, ..] => self.remember(name, first),
