@@ -52,29 +52,31 @@ fn a_batch_gets_one_verdict_an_item_in_order() {
     assert_eq!((verdicts.len(), asked), (64, vec![7]));
 }
 
+/// A quarter of a megabyte: unoptimised, on a busy machine, what is not linear takes minutes with it.
+const SIZE: usize = 256 * 1024;
+
 #[test]
-fn adversarial_texts_of_a_megabyte_end_soon() {
+fn adversarial_texts_end_soon() {
     let policy: DescriptionScan = testing::configure(&Value::Null, &packs()).unwrap();
-    let megabyte = |part: &str| part.repeat(1_000_000 / part.len());
+    let filled = |part: &str| part.repeat(SIZE / part.len());
     for text in [
-        megabyte("before using send_mail must always "),
-        megabyte("ignore "),
-        megabyte("<"),
-        megabyte("["),
-        megabyte("&#"),
-        megabyte("\u{1b}]"),
-        megabyte("aWdub3JlIGFsbCB"),
-        megabyte("Ω̶ "),
-        megabyte("\u{200b}"),
-        megabyte("'a"),
-        megabyte("/"),
-        megabyte("%20 eht rot13 "),
+        filled("before using send_mail must always "),
+        filled("ignore "),
+        filled("<"),
+        filled("["),
+        filled("&#"),
+        filled("\u{1b}]"),
+        filled("aWdub3JlIGFsbCB"),
+        filled("Ω̶ "),
+        filled("\u{200b}"),
+        filled("'a"),
+        filled("/"),
+        filled("%20 eht rot13 "),
     ] {
         let started = std::time::Instant::now();
         let item = testing::tool(&json!({ "name": "a", "description": text }));
         let verdicts = policy.scan(&testing::facts(), &testing::batch("server", vec![item]));
         assert_eq!(verdicts.len(), 1);
-        // Unoptimised, on a busy machine: anything that is not linear takes minutes here.
         assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
     }
 }

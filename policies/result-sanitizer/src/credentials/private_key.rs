@@ -17,7 +17,8 @@ pub(super) fn look(text: &str, hit: Range<usize>) -> Option<Secret> {
     if label.len() > 40 || !label.contains("PRIVATE KEY") {
         return None;
     }
-    let length = body.find("-----END").unwrap_or_else(|| body.len() - body.trim_start_matches(in_body).len());
+    // The next dashes end the body, whatever they open: so each opener is looked at up to the next one only.
+    let length = body.find("-----").unwrap_or_else(|| body.len() - body.trim_start_matches(in_body).len());
     let material = body.get(..length)?.chars().filter(char::is_ascii_alphanumeric).count();
     if material < SHORTEST {
         return None;
