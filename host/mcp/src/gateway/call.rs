@@ -245,8 +245,8 @@ fn failure(server: &Server, error: &LinkError, as_tool: bool) -> Reply {
             own_code::SERVER_UNAVAILABLE,
             "server-gone",
         ),
-        LinkError::Malformed { .. } => (
-            format!("The MCP server `{name}` gave an answer that cannot be used, so it was dropped."),
+        LinkError::Malformed { detail } => (
+            format!("The MCP server `{name}` gave an answer that cannot be used, so it was dropped: {detail}."),
             own_code::MALFORMED,
             "malformed-answer",
         ),

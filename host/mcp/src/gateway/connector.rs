@@ -237,8 +237,7 @@ fn translate(error: CallError) -> LinkError {
             let sent = !matches!(failure, HttpFailure::Unreachable(_));
             LinkError::Gone { detail: failure.to_string(), sent }
         }
-        CallError::Malformed(_) | CallError::Unattributed | CallError::Cancelled => {
-            LinkError::Malformed { detail: error.to_string() }
-        }
+        CallError::Malformed(reason) => LinkError::Malformed { detail: reason.describe() },
+        CallError::Unattributed | CallError::Cancelled => LinkError::Malformed { detail: error.to_string() },
     }
 }

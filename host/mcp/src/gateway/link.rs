@@ -63,7 +63,7 @@ pub(crate) enum LinkError {
     /// What came is no valid answer.
     #[error("its answer is unusable: {detail}")]
     Malformed {
-        /// What is wrong with it, for the operator.
+        /// What is wrong with it, in the host's words.
         detail: String,
     },
 }

@@ -164,7 +164,7 @@ async fn a_server_that_times_out_or_ends_is_told_of_in_the_hosts_words() {
         (LinkError::TimedOut { limit }, "within 300 s"),
         (LinkError::Gone { detail: "secret words".to_owned(), sent: true }, "may have done"),
         (LinkError::Gone { detail: "secret words".to_owned(), sent: false }, "Nothing was done"),
-        (LinkError::Malformed { detail: "secret words".to_owned() }, "cannot be used"),
+        (LinkError::Malformed { detail: "it is too long".to_owned() }, "dropped: it is too long"),
     ];
     for (error, expected) in cases {
         let server = Scripted::with_tools(&[&tool("t")]).answering(move |_| Err(error.clone()));
