@@ -34,7 +34,6 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// A gateway with everything that belongs to it.
 pub(crate) struct Composition {
     pub(crate) gateway: Arc<Gateway>,
-    pub(crate) gates: Arc<Gates>,
     pub(crate) policies: Arc<PolicyStore>,
     pub(crate) store: Arc<SqliteStore>,
     /// Tells when the first set of policies is published.
@@ -75,11 +74,11 @@ impl Composition {
         let loading = std::thread::Builder::new()
             .name("policies".to_owned())
             .spawn({
-                let (policies, gates, store) = (Arc::clone(&policies), Arc::clone(&gates), Arc::clone(&store));
+                let (policies, store) = (Arc::clone(&policies), Arc::clone(&store));
                 move || load(&policies, &gates, &store, &loaded)
             })
             .or_exit(Exit::Policies, "starting the thread that loads policies")?;
-        Ok(Self { gateway, gates, policies, store, ready, loading: Some(loading) })
+        Ok(Self { gateway, policies, store, ready, loading: Some(loading) })
     }
 
     /// Waits until the policies are loaded.

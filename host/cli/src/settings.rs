@@ -40,11 +40,6 @@ impl Settings {
             .map_err(|failure| failure.hint("name a folder of your own with `--home` or `PORTCULLIS_HOME`"))
     }
 
-    /// Returns the path of the home folder, which may not exist.
-    pub(crate) fn home(&self) -> &Path {
-        &self.home
-    }
-
     /// Reads the config that was named, or the one of the home folder.
     pub(crate) fn read_config(&self, file: &ConfigFile) -> Result<(PathBuf, Config), Failure> {
         let (path, named) = match &file.config {
@@ -84,11 +79,11 @@ mod tests {
         };
         let option = Global { home: Some("/from/option".into()), log: Some("trace".to_owned()) };
         let settings = Settings::resolve(&option, variable).unwrap();
-        assert_eq!((settings.home(), settings.log.as_deref()), (Path::new("/from/option"), Some("trace")));
+        assert_eq!((settings.home.as_path(), settings.log.as_deref()), (Path::new("/from/option"), Some("trace")));
         let settings = Settings::resolve(&Global::default(), variable).unwrap();
-        assert_eq!((settings.home(), settings.log.as_deref()), (Path::new("/from/variable"), Some("debug")));
+        assert_eq!((settings.home.as_path(), settings.log.as_deref()), (Path::new("/from/variable"), Some("debug")));
         let settings = Settings::resolve(&Global::default(), |name| variable(name).filter(|_| name == "HOME"));
-        assert_eq!(settings.unwrap().home(), Path::new("/home/ada/.portcullis"));
+        assert_eq!(settings.unwrap().home.as_path(), Path::new("/home/ada/.portcullis"));
         assert_eq!(Settings::resolve(&Global::default(), |_| None).unwrap_err().exit(), Exit::State);
     }
 

@@ -13,8 +13,11 @@ use super::server::{FLOOD, HIDDEN, POISON, fake_key, invisible};
 /// Where the second server says that it reports to. `.example` is reserved (RFC 2606) and nobody's.
 const COLLECTOR: &str = "collect.portcullis-demo.example";
 
-/// Longest wait for both servers to be published, and for one to be withdrawn.
-const PATIENCE: Duration = Duration::from_mins(3);
+/// Longest wait for both servers to be published: a first start compiles the bundle.
+const PUBLISHED_WITHIN: Duration = Duration::from_mins(3);
+
+/// Longest wait for a server to be withdrawn. The goal is 5 s; a busy machine that compiles the policy anew takes longer.
+const WITHDRAWN_WITHIN: Duration = Duration::from_mins(1);
 
 /// One step of the demo.
 pub(crate) struct Step {
@@ -74,7 +77,10 @@ pub(crate) fn play(home: &Home, mut progress: impl FnMut(&str)) -> Result<Played
     let published = |tools: &[String]| {
         ["mcp__notes__list_notes", "mcp__parrot__say"].iter().all(|name| tools.iter().any(|tool| tool == name))
     };
-    let tools = wait_for_tools(&mut client, published)?;
+    let (tools, all) = wait_for_tools(&mut client, PUBLISHED_WITHIN, published)?;
+    if !all {
+        return Err(DemoError::NotPublished(tools));
+    }
     let started_in = begin.elapsed();
 
     let mut stage = Stage { client, store, seen: 0, steps: Vec::new() };
@@ -113,15 +119,20 @@ policies:
     )
 }
 
-fn wait_for_tools(client: &mut Client, wanted: impl Fn(&[String]) -> bool) -> Result<Vec<String>, DemoError> {
-    let deadline = Instant::now() + PATIENCE;
+/// Lists until the tools are as wanted, and returns whether they came to be.
+fn wait_for_tools(
+    client: &mut Client,
+    patience: Duration,
+    wanted: impl Fn(&[String]) -> bool,
+) -> Result<(Vec<String>, bool), DemoError> {
+    let deadline = Instant::now() + patience;
     loop {
         let tools = client.tools()?;
         if wanted(&tools) {
-            return Ok(tools);
+            return Ok((tools, true));
         }
         if Instant::now() >= deadline {
-            return Err(DemoError::NotPublished(tools));
+            return Ok((tools, false));
         }
         std::thread::sleep(Duration::from_millis(100));
     }
@@ -211,11 +222,11 @@ impl Stage {
         drop_pack(home).map_err(DemoError::File)?;
         let dropped = Instant::now();
         let gone = |tools: &[String]| !tools.iter().any(|tool| tool.starts_with("mcp__parrot__"));
-        let tools = wait_for_tools(&mut self.client, gone)?;
+        let (tools, withdrawn) = wait_for_tools(&mut self.client, WITHDRAWN_WITHIN, gone)?;
         let withdrawn_in = dropped.elapsed();
         let after = say(&mut self.client)?;
         let control = self.client.call("mcp__notes__list_notes", Object::new())?;
-        let held = before && !is_success(&after) && is_success(&control);
+        let held = before && withdrawn && !is_success(&after) && is_success(&control);
         let sent = format!("an indicator names {COLLECTOR}, which the server was started with");
         let reached = format!("{}; tools: {}", texts(&after), tools.join(", "));
         self.step("the same server, once an indicator names it", sent, reached, held)?;
