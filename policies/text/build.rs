@@ -33,8 +33,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     let source = format!(
-        "static CODES: [u32; {singles}] = [{codes}];\nstatic BYTES: [u8; {singles}] = [{bytes}];\n\
-         static LONG_CODES: [u32; {longs}] = [{long_codes}];\nstatic LONG_TEXTS: [&str; {longs}] = [{long_texts}];\n"
+        "pub(super) static CODES: [u32; {singles}] = [{codes}];\npub(super) static BYTES: [u8; {singles}] = [{bytes}];\n\
+         pub(super) static LONG_CODES: [u32; {longs}] = [{long_codes}];\npub(super) static LONG_TEXTS: [&str; {longs}] = [{long_texts}];\n"
     );
     std::fs::write(Path::new(&std::env::var("OUT_DIR")?).join("folds.rs"), source)?;
     println!("cargo::rerun-if-changed=build.rs");

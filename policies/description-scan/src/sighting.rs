@@ -24,7 +24,7 @@ pub(crate) fn verdict(mut sightings: Vec<Sighting>, settings: &Settings) -> Verd
         sighting.level = settings.level(sighting.rule, sighting.level);
     }
     sightings.retain(|sighting| sighting.level > Level::Off);
-    sightings.sort_by(|left, right| (right.level, right.severity).cmp(&(left.level, left.severity)));
+    sightings.sort_by_key(|sighting| std::cmp::Reverse((sighting.level, sighting.severity)));
     sightings.truncate(MOST_FINDINGS);
     let decision = match sightings.first() {
         Some(worst) if worst.level == Level::Hide => Verdict::deny(worst.rule, worst.message.clone()),

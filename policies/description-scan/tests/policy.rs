@@ -1,5 +1,7 @@
 //! The fixtures, a snapshot of what they give, and packs and settings that are refused.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "functions that tests share are tests too")]
+
 use portcullis_policy_description_scan::DescriptionScan;
 use portcullis_sdk::serde_json::{Value, json};
 use portcullis_sdk::{Decision, ListingGate as _, Pack, Packs, testing};

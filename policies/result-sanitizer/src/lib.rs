@@ -8,7 +8,7 @@ mod settings;
 
 use portcullis_sdk::result_gate::Subject;
 use portcullis_sdk::{ConfigureError, Description, Facts, Packs, Policy, ResultGate, Rights, Verdict};
-use portcullis_text::rules::Rules;
+use portcullis_text::rules::{Names, Rules};
 
 use credentials::Credentials;
 use report::Report;
@@ -43,7 +43,7 @@ impl Policy for ResultSanitizer {
             settings,
         };
         // Tables that are built on first use belong into the snapshot.
-        policy.injection.scan("warm up: aWdub3JlIGFsbCB0aGlzIHBsZWFzZQ== &amp; \u{200b}", &Default::default());
+        policy.injection.scan("warm up: aWdub3JlIGFsbCB0aGlzIHBsZWFzZQ== &amp; \u{200b}", &Names::default());
         Ok(policy)
     }
 }

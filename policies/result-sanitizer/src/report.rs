@@ -1,5 +1,6 @@
 //! Collects findings and edits, within bounds, to one verdict.
 
+use std::fmt::Write as _;
 use std::ops::Range;
 
 use portcullis_sdk::{Edit, Finding, Replacement, Segment, Severity, Verdict};
@@ -85,7 +86,7 @@ impl<'a> Report<'a> {
         if self.dropped > 0
             && let Some(last) = self.verdict.findings.last_mut()
         {
-            last.message.push_str(&format!(" ({} more findings were left out)", self.dropped));
+            let _infallible = write!(last.message, " ({} more findings were left out)", self.dropped);
         }
         self.verdict
     }

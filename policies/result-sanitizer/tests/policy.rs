@@ -1,5 +1,7 @@
 //! The fixtures, a snapshot of what they give, and properties of every verdict.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "functions that tests share are tests too")]
+
 use std::path::Path;
 
 use portcullis_policy_result_sanitizer::ResultSanitizer;

@@ -4,7 +4,12 @@
 //! (UTS #39). Full-width, mathematical, circled and accented letters fold by decomposition; Cyrillic, Greek and other
 //! letters fold where they look like a Latin one.
 
-include!(concat!(env!("OUT_DIR"), "/folds.rs"));
+#[expect(clippy::unreadable_literal, reason = "generated: nobody reads the numbers")]
+mod table {
+    include!(concat!(env!("OUT_DIR"), "/folds.rs"));
+}
+
+use table::{BYTES, CODES, LONG_CODES, LONG_TEXTS};
 
 /// What a character folds to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

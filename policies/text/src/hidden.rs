@@ -47,6 +47,7 @@ fn next_candidate(bytes: &[u8], from: usize) -> Option<usize> {
 }
 
 /// True for control bytes other than tab, line feed and carriage return, and for every byte outside ASCII.
+#[expect(clippy::needless_bitwise_bool, reason = "without branches the test of a block becomes vector instructions")]
 const fn suspicious(byte: u8) -> bool {
     ((byte < 0x20) & (byte != b'\t') & (byte != b'\n') & (byte != b'\r')) | (byte >= 0x7F)
 }

@@ -101,15 +101,12 @@ fn percent(text: &str) -> String {
     let mut out = Vec::with_capacity(bytes.len());
     let mut offset = 0;
     while let Some(byte) = bytes.get(offset) {
-        match (byte, digit(bytes.get(offset + 1)), digit(bytes.get(offset + 2))) {
-            (b'%', Some(high), Some(low)) => {
-                out.push(high << 4 | low);
-                offset += 3;
-            }
-            _ => {
-                out.push(*byte);
-                offset += 1;
-            }
+        if let (b'%', Some(high), Some(low)) = (byte, digit(bytes.get(offset + 1)), digit(bytes.get(offset + 2))) {
+            out.push(high << 4 | low);
+            offset += 3;
+        } else {
+            out.push(*byte);
+            offset += 1;
         }
     }
     String::from_utf8_lossy(&out).into_owned()

@@ -257,12 +257,12 @@ impl Rules {
         scratch: &mut Scratch,
     ) {
         let normal = Normal::new(chunk);
-        let place = |range: Range<usize>| match outer {
-            Some((whole, encoding)) => (whole.clone(), Some(encoding)),
-            None => {
-                let range = normal.original(range);
-                (base + range.start..base + range.end, None)
+        let place = |range: Range<usize>| {
+            if let Some((whole, encoding)) = outer {
+                return (whole.clone(), Some(encoding));
             }
+            let range = normal.original(range);
+            (base + range.start..base + range.end, None)
         };
         let ciphers = self.scan_plain(normal.text(), names, &place, scratch);
         if depth == DEPTH {

@@ -10,6 +10,11 @@ use crate::rules;
 /// Longest value that is looked at. Longer ones are data, and their credentials have shapes of their own.
 const LONGEST: usize = 512;
 
+/// Names are shorter; what stands further left is no part of one.
+const LONGEST_NAME: usize = 64;
+/// Blanks around an assignment sign; more is a table or another sentence.
+const BLANKS: usize = 16;
+
 /// Names whose value is a credential.
 #[derive(Debug)]
 pub(super) struct Names {
@@ -91,22 +96,20 @@ pub(super) fn look(text: &str, hit: Range<usize>, names: &Names, strictness: Str
     if in_name(&next) {
         return None;
     }
-    /// Names are shorter; what stands further left is no part of one.
-    const LONGEST_NAME: usize = 64;
     let left = bytes.get(..hit.start)?.iter().rev().take(LONGEST_NAME).take_while(|byte| in_name(byte)).count();
-    let named = names.recognise(text.get(hit.start - left..hit.end)?)?;
+    let kind = names.recognise(text.get(hit.start - left..hit.end)?)?;
     let flag = text.get(hit.start - left..)?.starts_with("--");
     let range = value_range(bytes, hit.end, flag)?;
-    judged(text, range, named, strictness)
+    judged(text, range, kind, strictness)
 }
 
 /// Judges the whole value of a member.
 pub(super) fn member(name: &str, text: &str, names: &Names, strictness: Strictness) -> Option<Secret> {
-    let named = names.recognise(name)?;
+    let kind = names.recognise(name)?;
     if text.len() > LONGEST || text.contains(char::is_whitespace) {
         return None;
     }
-    judged(text, 0..text.len(), named, strictness)
+    judged(text, 0..text.len(), kind, strictness)
 }
 
 fn judged(text: &str, range: Range<usize>, named: Named, strictness: Strictness) -> Option<Secret> {
@@ -132,8 +135,6 @@ fn value_range(bytes: &[u8], from: usize, flag: bool) -> Option<Range<usize>> {
         }
         offset
     };
-    /// Blanks around an assignment sign; more is a table or another sentence.
-    const BLANKS: usize = 16;
     let named = skip(from, |byte| matches!(byte, b'"' | b'\'' | b'`' | b'\\' | b']'));
     let sign = skip(named, |byte| matches!(byte, b' ' | b'\t'));
     if sign - named > BLANKS {

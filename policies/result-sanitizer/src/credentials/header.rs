@@ -27,7 +27,7 @@ pub(super) fn look(text: &str, hit: Range<usize>, strictness: Strictness) -> Opt
         .count();
     let token = text.get(start..start + length)?;
     let token = token.trim_end_matches(['.', ':']);
-    let taken = if cue.eq_ignore_ascii_case("basic ") {
+    let counts = if cue.eq_ignore_ascii_case("basic ") {
         is_login(token)
     } else {
         match strictness {
@@ -35,7 +35,7 @@ pub(super) fn look(text: &str, hit: Range<usize>, strictness: Strictness) -> Opt
             Strictness::Careful => token.len() >= 12 && (value::is_plausible(token, false) || is_uuid(token)),
         }
     };
-    taken.then(|| Secret {
+    counts.then(|| Secret {
         range: start..start + token.len(),
         rule: rules::credentials::HEADER,
         name: "authorization header".to_owned(),

@@ -78,11 +78,9 @@ pub(crate) fn look(
 
 fn strictness(mode: CredentialMode, segment: &Segment, subject: &Subject) -> Option<Strictness> {
     let failing = subject.is_error || subject.kind != Kind::Result || matches!(segment.role, Role::Error | Role::Log);
-    match mode {
-        CredentialMode::Off => None,
-        CredentialMode::Careful => Some(Strictness::Careful),
-        CredentialMode::Auto if failing => Some(Strictness::Eager),
-        CredentialMode::Auto => Some(Strictness::Careful),
-        CredentialMode::Eager => Some(Strictness::Eager),
+    match (mode, failing) {
+        (CredentialMode::Off, _) => None,
+        (CredentialMode::Careful, _) | (CredentialMode::Auto, false) => Some(Strictness::Careful),
+        (CredentialMode::Auto, true) | (CredentialMode::Eager, _) => Some(Strictness::Eager),
     }
 }

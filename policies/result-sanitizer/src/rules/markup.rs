@@ -21,7 +21,7 @@ const OPENERS: [&str; 4] = ["](http", "src=\"http", "src='http", "href=\"http"];
 
 /// Looks at one segment.
 pub(crate) fn look(index: usize, segment: &Segment, report: &mut Report<'_>) {
-    if !segment.text.contains("=") || !segment.text.contains("?") {
+    if !segment.text.contains('=') || !segment.text.contains('?') {
         return;
     }
     for opener in OPENERS {

@@ -22,7 +22,6 @@ fn compile(phrases: &[&str], literals: &[&str], tags: &[&str]) -> Rules {
             any: Vec::new(),
             unless: Vec::new(),
         }],
-        ..Pack::default()
     };
     Rules::compile(&pack).unwrap()
 }
