@@ -1,5 +1,9 @@
-//! Where modules are compiled: one at a time, on a thread of low priority, never on one that carries messages.
+//! Where modules are compiled: one at a time, never on a thread that carries messages.
+//!
+//! Until the first set of policies is there everything waits for it, so the thread has normal priority; from then on
+//! there are messages to carry, and it gives way to them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +20,7 @@ const NICE: i32 = 10;
 #[derive(Clone, Debug)]
 pub(crate) struct CompileThread {
     sender: Arc<Mutex<SyncSender<Job>>>,
+    gives_way: Arc<AtomicBool>,
 }
 
 /// The compile thread is gone or gave no answer.
@@ -26,12 +31,20 @@ pub struct CompileThreadGone;
 impl CompileThread {
     pub(crate) fn start() -> std::io::Result<Self> {
         let (sender, receiver) = sync_channel(MOST_WAITING);
+        let gives_way = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&gives_way);
         std::thread::Builder::new()
             .name("policy-compile".to_owned())
             // Compilers recurse; the default of 2 MiB is what they are tested with, twice that what we give.
             .stack_size(4 * 1024 * 1024)
-            .spawn(move || run(&receiver))?;
-        Ok(Self { sender: Arc::new(Mutex::new(sender)) })
+            .spawn(move || run(&receiver, &told))?;
+        Ok(Self { sender: Arc::new(Mutex::new(sender)), gives_way })
+    }
+
+    /// Lets what is compiled from now on give way to everything else. There is no way back: raising a priority takes a
+    /// privilege.
+    pub(crate) fn give_way(&self) {
+        self.gives_way.store(true, Ordering::Release);
     }
 
     /// Runs a job there and waits for it. A panic of the job is its answer's absence.
@@ -47,9 +60,13 @@ impl CompileThread {
     }
 }
 
-fn run(receiver: &Receiver<Job>) {
-    give_way();
+fn run(receiver: &Receiver<Job>, gives_way: &AtomicBool) {
+    let mut lowered = false;
     while let Ok(job) = receiver.recv() {
+        if !lowered && gives_way.load(Ordering::Acquire) {
+            lower_priority();
+            lowered = true;
+        }
         drop(std::panic::catch_unwind(std::panic::AssertUnwindSafe(job)));
     }
 }
@@ -57,14 +74,14 @@ fn run(receiver: &Receiver<Job>) {
 /// Lowers the priority of this thread. On Linux it is a property of the thread; elsewhere of the whole process, which
 /// must not be touched.
 #[cfg(target_os = "linux")]
-fn give_way() {
+fn lower_priority() {
     if let Err(error) = rustix::process::setpriority_process(Some(rustix::thread::gettid()), NICE) {
         tracing::debug!(%error, "the compile thread runs at normal priority");
     }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn give_way() {}
+fn lower_priority() {}
 
 #[cfg(test)]
 mod tests {
@@ -86,11 +103,13 @@ mod tests {
 
     #[cfg(target_os = "linux")]
     #[test]
-    fn compiling_gives_way_to_everything_else() {
+    fn compiling_gives_way_once_there_is_something_to_give_way_to() {
         let thread = CompileThread::start().unwrap();
-        let own = rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap();
-        let other =
-            thread.run(|| rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap()).unwrap();
-        assert_eq!(other, NICE.max(own));
+        let priority = || rustix::process::getpriority_process(Some(rustix::thread::gettid())).unwrap();
+        let own = priority();
+        assert_eq!(thread.run(priority), Ok(own));
+        thread.give_way();
+        assert_eq!(thread.run(priority), Ok(NICE.max(own)));
+        assert_eq!(priority(), own);
     }
 }

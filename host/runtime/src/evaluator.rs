@@ -15,6 +15,7 @@ use crate::budget::Budget;
 use crate::engine::Engine;
 use crate::fault;
 use crate::latency::Latency;
+use crate::state::Purpose;
 use crate::template::{Configuration, Live, StartError, Template};
 
 mod instances;
@@ -175,15 +176,21 @@ impl Core {
 
     fn judge_once(&self, facts: &Facts, subject: &Subject, wait: bool, started: Instant) -> Evaluation {
         let allowance = self.budget.allowance(subject.text_bytes());
-        let mut live = match self.instance(allowance, wait) {
+        let measured = self.latency.wants_sample();
+        let purpose = Purpose { policy: Some(&self.name), configuring: false, allowance, measured };
+        let mut live = match self.instance(purpose, wait) {
             Ok(live) => live,
             Err(fault) => return failed(fault, started),
         };
-        live.begin(&self.name, allowance);
         let answer = live.evaluate(facts, subject, self.payload);
         let state = live.store.data();
-        let cost = Cost { wall: started.elapsed(), cpu: state.deadline.elapsed().1, memory: state.limits.used() };
-        self.latency.record(cost.cpu);
+        let cpu = state.deadline.cpu();
+        if let Some(cpu) = cpu {
+            self.latency.record(cpu);
+        }
+        let wall = started.elapsed();
+        // What is not measured took less than its wall time, which took less than a tick.
+        let cost = Cost { wall, cpu: cpu.unwrap_or(wall), memory: state.limits.used() };
         let outcome = self.conclude(answer, live);
         Evaluation { outcome, cost }
     }
@@ -199,14 +206,15 @@ impl Core {
         }
     }
 
-    fn instance(&self, allowance: crate::budget::Allowance, wait: bool) -> Result<Live, Fault> {
-        if let Some(live) = self.instances.take() {
-            return Ok(live);
-        }
-        match &self.configuration {
-            None => self.template.instantiate(&self.budget, allowance, wait),
-            Some(configuration) => self.configured(configuration),
-        }
+    /// Returns an instance whose call has started.
+    fn instance(&self, purpose: Purpose<'_>, wait: bool) -> Result<Live, Fault> {
+        let mut live = match (self.instances.take(), &self.configuration) {
+            (Some(live), _) => live,
+            (None, Some(configuration)) => self.configured(configuration)?,
+            (None, None) => return self.template.instantiate(&self.budget, purpose, wait),
+        };
+        live.store.data_mut().begin(purpose);
+        Ok(live)
     }
 
     fn configured(&self, configuration: &Configuration) -> Result<Live, Fault> {

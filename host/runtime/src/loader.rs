@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use portcullis_gates::Isolation;
 use portcullis_model::json::Value;
 use portcullis_model::{Description, Digest, GateName, Pack};
-use wasmtime::component::Component;
 
 use crate::budget::Budget;
 use crate::cache::{Cache, CacheError, Entry};
@@ -17,9 +16,12 @@ use crate::compile::{CompileThread, CompileThreadGone};
 use crate::engine::Engine;
 use crate::evaluator::Evaluator;
 use crate::inspect::{InspectError, Inspection};
-use crate::snapshot::{SnapshotError, snapshot};
-use crate::store::chain;
+use crate::state::Purpose;
 use crate::template::{Configuration, LinkError, StartError, Template};
+
+mod job;
+
+use job::{Job, Key, Prepared, digest};
 
 /// A module did not become a policy. Nothing else changes by that.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +73,7 @@ impl fmt::Display for StartKind {
 #[derive(Clone, Debug)]
 pub struct Loaded {
     engine: Engine,
-    template: Arc<Template>,
+    prepared: Arc<Prepared>,
     configuration: Option<Arc<Configuration>>,
     /// What it says of itself.
     pub description: Arc<Description>,
@@ -98,7 +100,7 @@ impl Loaded {
         Evaluator::new(
             self.engine.clone(),
             self.description.name.clone(),
-            Arc::clone(&self.template),
+            Arc::clone(&self.prepared.template),
             self.configuration.clone(),
             self.description.needs_payload,
             budget,
@@ -113,8 +115,8 @@ pub struct Loader {
     engine: Engine,
     thread: CompileThread,
     cache: Option<Arc<Cache>>,
-    /// What is loaded now, by digest over module, settings and packs. Held weakly: a policy that is gone frees its code.
-    live: Arc<Mutex<HashMap<Digest, Weak<Template>>>>,
+    /// What is loaded now. Held weakly: a policy that is gone frees its code.
+    live: Arc<Mutex<HashMap<Key, Weak<Prepared>>>>,
 }
 
 /// A loader could not be made.
@@ -151,6 +153,11 @@ impl Loader {
         &self.engine
     }
 
+    /// Lets compiling give way to everything else from now on.
+    pub(crate) fn give_way(&self) {
+        self.thread.give_way();
+    }
+
     /// Returns how often a cache entry was refused since the start: each time is an alarm.
     pub fn alarms(&self) -> u64 {
         self.cache.as_ref().map_or(0, |cache| cache.alarms())
@@ -163,15 +170,15 @@ impl Loader {
         let inspection = Arc::new(Inspection::of(wasm)?);
         let configuration = Arc::new(Configuration { settings: settings.clone(), packs: packs.to_vec() });
         let digest = digest(inspection.digest, &configuration);
-        let (prepared, cached) = match self.cached(digest, &inspection)? {
+        let (prepared, cached) = match self.known(digest, &inspection)? {
             Some(prepared) => (prepared, true),
             None => (self.cold(wasm, &inspection, &configuration, digest, budget)?, false),
         };
-        let template = self.shared(digest, prepared.template);
-        let (description, start) = match prepared.without_snapshot {
+        let template = &prepared.template;
+        let (description, start) = match prepared.without_snapshot.clone() {
             None => {
                 let description = template
-                    .instantiate(budget, budget.for_configure(), true)
+                    .instantiate(budget, Purpose::configure(None, *budget), true)
                     .map_err(|fault| StartError::Fault { during: "instantiated", fault })?
                     .describe()?;
                 (description, StartKind::Snapshot)
@@ -185,7 +192,7 @@ impl Loader {
         };
         Ok(Loaded {
             engine: self.engine.clone(),
-            template,
+            prepared,
             configuration: match start {
                 StartKind::Snapshot => None,
                 StartKind::Configured { .. } => Some(configuration),
@@ -199,20 +206,38 @@ impl Loader {
         })
     }
 
-    /// Returns what is loaded already under that digest, else remembers this.
-    fn shared(&self, digest: Digest, template: Arc<Template>) -> Arc<Template> {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        live.retain(|_, template| template.strong_count() > 0);
-        if let Some(shared) = live.get(&digest).and_then(Weak::upgrade) {
-            return shared;
+    /// Returns code that is loaded already, or kept.
+    fn known(&self, policy: Digest, inspection: &Inspection) -> Result<Option<Arc<Prepared>>, LoadError> {
+        let keys = [Key::of_policy(&self.engine, policy), Key::of_module(&self.engine, inspection.digest)];
+        for key in keys {
+            if let Some(prepared) = self.live(key) {
+                return Ok(Some(prepared));
+            }
+            if let Some(prepared) = self.kept(key, inspection)? {
+                return Ok(Some(self.remember(key, prepared)));
+            }
         }
-        live.insert(digest, Arc::downgrade(&template));
-        template
+        Ok(None)
     }
 
-    fn cached(&self, digest: Digest, inspection: &Inspection) -> Result<Option<Prepared>, LoadError> {
-        let Some(cache) = &self.cache else { return Ok(None) };
-        let Some(Entry { code, without_snapshot }) = cache.get(cache_key(&self.engine, digest)) else {
+    fn live(&self, key: Key) -> Option<Arc<Prepared>> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).get(&key).and_then(Weak::upgrade)
+    }
+
+    /// Remembers code, or returns what another load has remembered meanwhile.
+    fn remember(&self, key: Key, prepared: Prepared) -> Arc<Prepared> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        live.retain(|_, prepared| prepared.strong_count() > 0);
+        if let Some(other) = live.get(&key).and_then(Weak::upgrade) {
+            return other;
+        }
+        let prepared = Arc::new(prepared);
+        live.insert(key, Arc::downgrade(&prepared));
+        prepared
+    }
+
+    fn kept(&self, key: Key, inspection: &Inspection) -> Result<Option<Prepared>, LoadError> {
+        let Some(Entry { code, without_snapshot }) = self.cache.as_ref().and_then(|cache| cache.get(key.0)) else {
             return Ok(None);
         };
         // Code of another engine carries another key; should the engine still refuse it, it is compiled anew.
@@ -228,7 +253,7 @@ impl Loader {
         configuration: &Arc<Configuration>,
         digest: Digest,
         budget: &Budget,
-    ) -> Result<Prepared, LoadError> {
+    ) -> Result<Arc<Prepared>, LoadError> {
         let job = Job {
             engine: self.engine.clone(),
             cache: self.cache.clone(),
@@ -238,67 +263,7 @@ impl Loader {
             digest,
             budget: *budget,
         };
-        self.thread.run(move || job.run())?
+        let (key, prepared) = self.thread.run(move || job.run())??;
+        Ok(self.remember(key, prepared))
     }
-}
-
-/// Code with the reason why it starts unconfigured, where it does.
-struct Prepared {
-    template: Arc<Template>,
-    without_snapshot: Option<String>,
-}
-
-/// What the compile thread does for one policy.
-struct Job {
-    engine: Engine,
-    cache: Option<Arc<Cache>>,
-    wasm: Vec<u8>,
-    inspection: Arc<Inspection>,
-    configuration: Arc<Configuration>,
-    digest: Digest,
-    budget: Budget,
-}
-
-impl Job {
-    fn run(self) -> Result<Prepared, LoadError> {
-        let (component, without_snapshot) = self.compile()?;
-        let template = Template::link(&self.engine, &component, &self.inspection, false)?;
-        if let Some(cache) = &self.cache {
-            match component.serialize() {
-                Ok(code) => cache.put(cache_key(&self.engine, self.digest), without_snapshot.as_deref(), &code),
-                Err(error) => tracing::warn!(%error, "compiled code could not be kept"),
-            }
-        }
-        Ok(Prepared { template: Arc::new(template), without_snapshot })
-    }
-
-    fn compile(&self) -> Result<(Component, Option<String>), LoadError> {
-        let compile = |wasm: &[u8]| Component::new(self.engine.main(), wasm).map_err(LoadError::Compile);
-        let frozen = snapshot(&self.engine, &self.wasm, &self.inspection, &self.budget, &self.configuration);
-        match frozen {
-            Ok(frozen) => Ok((compile(&frozen)?, None)),
-            // Its own refusal of settings or packs, which compiling it again would not change.
-            Err(SnapshotError::Start(StartError::Configure(refused))) => Err(StartError::Configure(refused).into()),
-            Err(error) => Ok((compile(&self.wasm)?, Some(chain(&error)))),
-        }
-    }
-}
-
-/// Digests module, settings and packs, in forms that do not depend on how a file was written.
-fn digest(module: Digest, configuration: &Configuration) -> Digest {
-    let settings = configuration.settings.to_canonical();
-    let packs: Vec<_> = configuration
-        .packs
-        .iter()
-        .flat_map(|pack| [pack.name.clone(), pack.version.clone(), pack.data.to_canonical()])
-        .collect();
-    let fixed = [module.as_bytes().as_slice(), settings.as_bytes()];
-    Digest::of_parts(fixed.into_iter().chain(packs.iter().map(String::as_bytes)))
-}
-
-/// Digests what compiled code depends on.
-fn cache_key(engine: &Engine, policy: Digest) -> Digest {
-    let engine = engine.compatibility();
-    let parts: [&[u8]; 3] = [b"portcullis compiled policy 1", policy.as_bytes(), engine.as_bytes()];
-    Digest::of_parts(parts)
 }

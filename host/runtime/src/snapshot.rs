@@ -11,6 +11,7 @@ use wasmtime_wizer::{ComponentInstanceState, Wizer};
 use crate::budget::{Budget, MIB};
 use crate::engine::Engine;
 use crate::inspect::Inspection;
+use crate::state::Purpose;
 use crate::template::{Configuration, LinkError, Live, StartError, Template};
 
 /// Why a policy is not snapshotted. It runs all the same, from freshly configured instances.
@@ -71,7 +72,7 @@ fn frozen(
     if live.store.data().inert.as_ref().is_some_and(|inert| inert.has_handles()) {
         return Err(SnapshotError::OpenHandles);
     }
-    live.store.data_mut().begin(None, true, budget.for_configure());
+    live.store.data_mut().begin(Purpose::configure(None, budget));
     let mut reader = Reader { live: &mut live, failure: None };
     let frozen = at_once(wizer.snapshot_component(&context, &mut reader));
     if let Some(error) = reader.failure {

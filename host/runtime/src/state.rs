@@ -7,7 +7,7 @@ use portcullis_bindings::{Level, LogSink};
 use portcullis_model::PolicyName;
 use wasmtime::ResourceLimiter;
 
-use crate::budget::Allowance;
+use crate::budget::{Allowance, Budget};
 use crate::wasi::Inert;
 
 /// The time that a call may take was used up. Raised by the epoch callback.
@@ -30,31 +30,38 @@ pub(crate) fn thread_cpu() -> Option<Duration> {
 }
 
 /// When a call started, and when it has to end.
+///
+/// Asking for the CPU time of a thread is a system call that costs more than most evaluations. So the clock is only asked
+/// at the start where the call is measured; else it is first asked at the first tick, and what was used before that, a
+/// tick at most, is not counted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     started: Instant,
-    cpu_at_start: Option<Duration>,
+    cpu_from: Option<Duration>,
     allowance: Allowance,
 }
 
 impl Deadline {
-    pub(crate) fn start(allowance: Allowance) -> Self {
-        Self { started: Instant::now(), cpu_at_start: thread_cpu(), allowance }
+    pub(crate) fn start(allowance: Allowance, measured: bool) -> Self {
+        let cpu_from = if measured { thread_cpu() } else { None };
+        Self { started: Instant::now(), cpu_from, allowance }
     }
 
-    /// Returns wall and CPU time since the start. Where there is no CPU clock, wall time stands for it.
-    pub(crate) fn elapsed(&self) -> (Duration, Duration) {
-        let wall = self.started.elapsed();
-        let cpu = match (self.cpu_at_start, thread_cpu()) {
-            (Some(start), Some(now)) => now.saturating_sub(start),
-            (None, _) | (_, None) => wall,
-        };
-        (wall, cpu)
+    pub(crate) fn wall(&self) -> Duration {
+        self.started.elapsed()
     }
 
-    pub(crate) fn check(&self) -> Result<(), DeadlineExceeded> {
-        let (wall, cpu) = self.elapsed();
-        if cpu >= self.allowance.cpu {
+    /// Returns the CPU time since the start, or since the first tick; nothing for a call that is over before.
+    pub(crate) fn cpu(&self) -> Option<Duration> {
+        Some(thread_cpu()?.saturating_sub(self.cpu_from?))
+    }
+
+    /// Ends the call where its time is up. Called at each tick.
+    pub(crate) fn check(&mut self) -> Result<(), DeadlineExceeded> {
+        self.cpu_from = self.cpu_from.or_else(thread_cpu);
+        let wall = self.wall();
+        // Where there is no CPU clock, wall time stands for it.
+        if self.cpu().unwrap_or(wall) >= self.allowance.cpu {
             return Err(DeadlineExceeded { limit: self.allowance.cpu });
         }
         if wall >= self.allowance.wall {
@@ -122,6 +129,10 @@ const MOST_LINES: u32 = 32;
 const LONGEST_LINE: usize = 512;
 
 impl LogLines {
+    fn of(purpose: Purpose<'_>) -> Self {
+        Self { policy: purpose.policy.cloned(), configuring: purpose.configuring, lines: 0 }
+    }
+
     fn write(&mut self, level: Level, message: &str) {
         self.lines = self.lines.saturating_add(1);
         let policy = self.policy.as_ref().map_or("", PolicyName::as_str);
@@ -155,20 +166,37 @@ pub(crate) struct State {
     pub(crate) inert: Option<Box<Inert>>,
 }
 
+/// What a guest is called for, and what that may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Purpose<'a> {
+    pub(crate) policy: Option<&'a PolicyName>,
+    pub(crate) configuring: bool,
+    pub(crate) allowance: Allowance,
+    /// True where its CPU time is measured from the start on.
+    pub(crate) measured: bool,
+}
+
+impl<'a> Purpose<'a> {
+    /// Loading and configuring: not in the path of any message.
+    pub(crate) fn configure(policy: Option<&'a PolicyName>, budget: Budget) -> Self {
+        Self { policy, configuring: true, allowance: budget.for_configure(), measured: true }
+    }
+}
+
 impl State {
-    pub(crate) fn new(memory: u64, allowance: Allowance, inert: Option<Box<Inert>>) -> Self {
+    pub(crate) fn new(memory: u64, inert: Option<Box<Inert>>, purpose: Purpose<'_>) -> Self {
         Self {
             limits: Limits { memory, used: 0 },
-            deadline: Deadline::start(allowance),
-            log: LogLines { policy: None, configuring: true, lines: 0 },
+            deadline: Deadline::start(purpose.allowance, purpose.measured),
+            log: LogLines::of(purpose),
             inert,
         }
     }
 
-    /// Starts a new call: its own deadline and its own share of the log.
-    pub(crate) fn begin(&mut self, policy: Option<&PolicyName>, configuring: bool, allowance: Allowance) {
-        self.deadline = Deadline::start(allowance);
-        self.log = LogLines { policy: policy.cloned(), configuring, lines: 0 };
+    /// Starts a new call on an instance that was called before: its own deadline and its own share of the log.
+    pub(crate) fn begin(&mut self, purpose: Purpose<'_>) {
+        self.deadline = Deadline::start(purpose.allowance, purpose.measured);
+        self.log = LogLines::of(purpose);
     }
 }
 
@@ -201,11 +229,22 @@ mod tests {
 
     #[test]
     fn a_deadline_is_met_by_cpu_time_or_by_wall_time() {
-        let allowance = Allowance { cpu: Duration::from_secs(100), wall: Duration::ZERO };
-        assert_eq!(Deadline::start(allowance).check(), Err(DeadlineExceeded { limit: Duration::ZERO }));
-        let allowance = Allowance { cpu: Duration::ZERO, wall: Duration::from_secs(100) };
-        assert!(Deadline::start(allowance).check().is_err());
+        let (none, much) = (Duration::ZERO, Duration::from_secs(100));
+        for measured in [true, false] {
+            let start = |cpu, wall| Deadline::start(Allowance { cpu, wall }, measured);
+            assert_eq!(start(much, none).check(), Err(DeadlineExceeded { limit: none }));
+            assert_eq!(start(none, much).check(), Err(DeadlineExceeded { limit: none }));
+            assert_eq!(start(much, much).check(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn cpu_time_is_known_from_the_start_or_from_the_first_tick_on() {
         let allowance = Allowance { cpu: Duration::from_secs(100), wall: Duration::from_secs(100) };
-        assert!(Deadline::start(allowance).check().is_ok());
+        assert!(Deadline::start(allowance, true).cpu().is_some());
+        let mut deadline = Deadline::start(allowance, false);
+        assert_eq!(deadline.cpu(), None);
+        deadline.check().unwrap();
+        assert!(deadline.cpu().is_some());
     }
 }

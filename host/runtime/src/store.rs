@@ -141,6 +141,7 @@ impl PolicyStore {
     pub fn load(&self) -> PolicySet {
         let mut inner = self.lock();
         self.update(&mut inner);
+        self.loader.give_way();
         inner.set()
     }
 

@@ -10,11 +10,11 @@ use wasmtime::Store;
 use wasmtime::UpdateDeadline;
 use wasmtime::component::{Component, Instance, InstancePre};
 
-use crate::budget::{Allowance, Budget};
+use crate::budget::Budget;
 use crate::engine::{Engine, Slot};
 use crate::fault;
 use crate::inspect::Inspection;
-use crate::state::State;
+use crate::state::{Purpose, State};
 use crate::wasi::Inert;
 
 /// An evaluation waits so long for a slot of the pool: longer than the guests that hold them may run by default.
@@ -103,7 +103,7 @@ impl Template {
     }
 
     /// Makes an instance. Waits for a slot only where `wait` allows it.
-    pub(crate) fn instantiate(&self, budget: &Budget, allowance: Allowance, wait: bool) -> Result<Live, Fault> {
+    pub(crate) fn instantiate(&self, budget: &Budget, purpose: Purpose<'_>, wait: bool) -> Result<Live, Fault> {
         let slot = match (self.drafting, wait) {
             (true, _) => None,
             (false, true) => Some(self.engine.slots().take(SLOT_WAIT).ok_or(Fault::QueueFull)?),
@@ -112,12 +112,12 @@ impl Template {
         let memory = budget.memory.min(self.engine.options().memory);
         let inert = self.wasi.then(|| Box::new(Inert::new()));
         let engine = if self.drafting { self.engine.drafting() } else { self.engine.main() };
-        let mut store = Store::new(engine, State::new(memory, allowance, inert));
+        let mut store = Store::new(engine, State::new(memory, inert, purpose));
         store.limiter(|state| &mut state.limits);
         store.set_hostcall_fuel(budget.output);
         store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(|context| {
-            context.data().deadline.check().map_err(wasmtime::Error::new)?;
+        store.epoch_deadline_callback(|mut context| {
+            context.data_mut().deadline.check().map_err(wasmtime::Error::new)?;
             Ok(UpdateDeadline::Continue(1))
         });
         self.engine.awake();
@@ -132,11 +132,11 @@ impl Template {
         budget: &Budget,
         configuration: &Configuration,
     ) -> Result<Live, StartError> {
-        let allowance = budget.for_configure();
+        let purpose = Purpose::configure(name, *budget);
         let mut live = self
-            .instantiate(budget, allowance, true)
+            .instantiate(budget, purpose, true)
             .map_err(|fault| StartError::Fault { during: "instantiated", fault })?;
-        live.configure(name, allowance, configuration)?;
+        live.configure(configuration)?;
         Ok(live)
     }
 }
@@ -158,13 +158,7 @@ impl Live {
             .map_err(|error| StartError::Fault { during: "describing itself", fault: fault::of_call(&error) })
     }
 
-    pub(crate) fn configure(
-        &mut self,
-        name: Option<&PolicyName>,
-        allowance: Allowance,
-        configuration: &Configuration,
-    ) -> Result<(), StartError> {
-        self.store.data_mut().begin(name, true, allowance);
+    fn configure(&mut self, configuration: &Configuration) -> Result<(), StartError> {
         let Configuration { settings, packs } = configuration;
         self.interfaces
             .configure(&mut self.store, &self.instance, settings, packs)
@@ -172,12 +166,8 @@ impl Live {
             .map_err(StartError::Configure)
     }
 
-    /// Judges. The caller has started the call with [`State::begin`] or by making the instance.
+    /// Judges. The caller has started the call by making the instance, or with [`State::begin`].
     pub(crate) fn evaluate(&mut self, facts: &Facts, subject: &Subject, payload: bool) -> Result<Answer, CallError> {
         self.interfaces.evaluate(&mut self.store, &self.instance, facts, subject, payload)
-    }
-
-    pub(crate) fn begin(&mut self, name: &PolicyName, allowance: Allowance) {
-        self.store.data_mut().begin(Some(name), false, allowance);
     }
 }

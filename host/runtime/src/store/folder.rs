@@ -63,7 +63,6 @@ pub enum FileError {
 pub(crate) struct Group {
     pub(crate) wasm: Option<Vec<u8>>,
     pub(crate) settings: Option<Value>,
-    pub(crate) signed: bool,
 }
 
 /// What the folder holds.
@@ -150,8 +149,8 @@ impl Folder {
                 let settings = parse_yaml(&bytes).map_err(FileError::Settings)?;
                 self.groups.entry(policy).or_default().settings = Some(settings);
             }
-            // Verifying it is not built yet: it is told apart so that it is no unknown file.
-            Kind::Signature(policy) => self.groups.entry(policy).or_default().signed = true,
+            // It belongs to a module, which is taken on the operator's word as long as signatures are not verified.
+            Kind::Signature(_) => {}
             Kind::Pack => {
                 let pack = PackFile::parse(&bytes).map_err(FileError::Pack)?;
                 if pack.policy.is_none() {

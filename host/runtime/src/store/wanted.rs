@@ -40,8 +40,10 @@ pub enum RefusedError {
     /// Settings without a module.
     #[error("there is no module of that name in the folder")]
     NoModule,
-    /// A module without signature.
-    #[error("it is not signed; hint: set `policies.allow_unsigned: true` in the config to take unsigned modules")]
+    /// A module that no key vouches for.
+    #[error(
+        "it has no signature that this version can verify; hint: set `policies.allow_unsigned: true` in the config to take unsigned modules"
+    )]
     Unsigned,
     /// A pack for a policy that is not there.
     #[error("there is no policy `{0}` that the pack could be for")]

@@ -1,0 +1,96 @@
+//! What the compile thread does for one policy.
+
+use std::sync::Arc;
+
+use portcullis_model::Digest;
+use wasmtime::component::Component;
+
+use super::LoadError;
+use crate::budget::Budget;
+use crate::cache::Cache;
+use crate::engine::Engine;
+use crate::inspect::Inspection;
+use crate::snapshot::{SnapshotError, snapshot};
+use crate::store::chain;
+use crate::template::{Configuration, StartError, Template};
+
+/// Digests what compiled code depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Key(pub(super) Digest);
+
+impl Key {
+    /// Of code that holds a configured memory: module, settings and packs.
+    pub(super) fn of_policy(engine: &Engine, policy: Digest) -> Self {
+        Self::new(b"portcullis configured policy 1", engine, policy)
+    }
+
+    /// Of code that is the same whatever it is configured with.
+    pub(super) fn of_module(engine: &Engine, module: Digest) -> Self {
+        Self::new(b"portcullis module 1", engine, module)
+    }
+
+    fn new(what: &[u8], engine: &Engine, digest: Digest) -> Self {
+        let engine = engine.compatibility();
+        Self(Digest::of_parts([what, digest.as_bytes(), engine.as_bytes()]))
+    }
+}
+
+/// Digests module, settings and packs, in forms that do not depend on how a file was written.
+pub(super) fn digest(module: Digest, configuration: &Configuration) -> Digest {
+    let settings = configuration.settings.to_canonical();
+    let packs: Vec<_> = configuration
+        .packs
+        .iter()
+        .flat_map(|pack| [pack.name.clone(), pack.version.clone(), pack.data.to_canonical()])
+        .collect();
+    let fixed = [module.as_bytes().as_slice(), settings.as_bytes()];
+    Digest::of_parts(fixed.into_iter().chain(packs.iter().map(String::as_bytes)))
+}
+
+/// Code with the reason why it starts unconfigured, where it does.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    pub(super) template: Arc<Template>,
+    pub(super) without_snapshot: Option<String>,
+}
+
+/// One policy that is compiled.
+pub(super) struct Job {
+    pub(super) engine: Engine,
+    pub(super) cache: Option<Arc<Cache>>,
+    pub(super) wasm: Vec<u8>,
+    pub(super) inspection: Arc<Inspection>,
+    pub(super) configuration: Arc<Configuration>,
+    pub(super) digest: Digest,
+    pub(super) budget: Budget,
+}
+
+impl Job {
+    pub(super) fn run(self) -> Result<(Key, Prepared), LoadError> {
+        let (key, component, without_snapshot) = self.compile()?;
+        let template = Template::link(&self.engine, &component, &self.inspection, false)?;
+        if let Some(cache) = &self.cache {
+            match component.serialize() {
+                Ok(code) => cache.put(key.0, without_snapshot.as_deref(), &code),
+                Err(error) => tracing::warn!(%error, "compiled code could not be kept"),
+            }
+        }
+        Ok((key, Prepared { template: Arc::new(template), without_snapshot }))
+    }
+
+    fn compile(&self) -> Result<(Key, Component, Option<String>), LoadError> {
+        let compile = |wasm: &[u8]| Component::new(self.engine.main(), wasm).map_err(LoadError::Compile);
+        let policy = Key::of_policy(&self.engine, self.digest);
+        match snapshot(&self.engine, &self.wasm, &self.inspection, &self.budget, &self.configuration) {
+            Ok(frozen) => Ok((policy, compile(&frozen)?, None)),
+            // Its own refusal of settings or packs, which compiling it again would not change.
+            Err(SnapshotError::Start(StartError::Configure(refused))) => Err(StartError::Configure(refused).into()),
+            Err(error) => {
+                // What is in the module itself stays so with other settings, and the code serves them too.
+                let inherent = matches!(error, SnapshotError::Refused(_));
+                let key = if inherent { Key::of_module(&self.engine, self.inspection.digest) } else { policy };
+                Ok((key, compile(&self.wasm)?, Some(chain(&error))))
+            }
+        }
+    }
+}
