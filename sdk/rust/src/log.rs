@@ -13,3 +13,11 @@ pub fn write(level: Level, message: &str) {
         host::write(level, message);
     }
 }
+
+/// Writes the message of every panic from now on, for an author who looks for one: without it the host sees a trap and no more.
+/// Call it in [`Policy::new`](crate::Policy::new).
+pub fn panics() {
+    if cfg!(target_arch = "wasm32") {
+        std::panic::set_hook(Box::new(|panic| write(Level::Error, &panic.to_string())));
+    }
+}
