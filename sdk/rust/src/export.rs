@@ -115,6 +115,8 @@ pub const fn request<P: RequestGate>(mut gates: Gates<P>) -> Gates<P> {
 macro_rules! export {
     ($policy:ident: $($gate:ident),+ $(,)?) => {
         const _: () = {
+            // On other targets nothing calls the policy, and the compiler would say that nobody builds it.
+            let _ = <$policy as $crate::Policy>::new;
             impl $crate::export::Exported for $policy {
                 const GATES: $crate::export::Gates<Self> = {
                     let gates = $crate::export::Gates::<Self>::NONE;

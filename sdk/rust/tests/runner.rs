@@ -54,8 +54,8 @@ portcullis_sdk::export!(Blanker: ResultGate);
 /// Runs fixtures of a text and returns what the runner panics with.
 fn failure(name: &str, fixtures: &str) -> Option<String> {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("runner").join(name).join("fixtures");
-    std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join("cases.yaml"), fixtures).unwrap();
+    std::fs::create_dir_all(&folder).expect("a folder of cargo");
+    std::fs::write(folder.join("cases.yaml"), fixtures).expect("a file of ours");
     let panic = std::panic::catch_unwind(|| testing::fixtures::<Blanker>(&folder)).err()?;
     Some(panic.downcast_ref::<String>().cloned().unwrap_or_default())
 }
