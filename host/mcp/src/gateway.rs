@@ -4,6 +4,7 @@ mod ask;
 mod back_off;
 mod call;
 mod connector;
+mod faults;
 mod instructions;
 mod items;
 mod keeper;
@@ -145,12 +146,15 @@ impl Gateway {
             self.publish_state();
             return;
         }
+        // Before the first server is judged: a set that is published meanwhile must judge it again.
+        let mut generations = self.gates.changes();
+        generations.borrow_and_update();
         let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
         for server in self.servers.iter().filter(|server| server.options.enabled) {
             server.set_phase(Phase::Connecting, None);
             keepers.push(tokio::spawn(keeper::keep(Arc::clone(self), Arc::clone(server))));
         }
-        keepers.push(tokio::spawn(rejudge::follow(Arc::downgrade(self), self.gates.changes())));
+        keepers.push(tokio::spawn(rejudge::follow(Arc::downgrade(self), generations)));
     }
 
     /// Stops all servers and waits until nothing of them runs.

@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use portcullis_gates::Refusal;
-use portcullis_model::Occasion;
 use portcullis_model::json::Object;
 use rmcp::model::{ConstString as _, PingRequestMethod};
 
 use super::back_off::BackOff;
+use super::faults::is_fault;
 use super::items::RawListing;
 use super::launch::{NotStarted, list_all, list_one};
 use super::link::Boxed;
@@ -87,6 +87,10 @@ pub(crate) async fn keep(gateway: Arc<Gateway>, server: Arc<Server>) {
         };
         let stopped = match end {
             Ok(End::Stopped) => true,
+            Ok(End::Refused(refusal)) | Err(NotStarted::Refused(refusal)) if is_fault(&refusal) => {
+                let failure = Failure { code: "policy-fault", detail: describe(&refusal), retry: true };
+                failed(&gateway, &server, &mut back_off, failure, retired.take()).await
+            }
             Ok(End::Refused(refusal)) | Err(NotStarted::Refused(refusal)) => {
                 denied(&gateway, &server, &refusal, retired.take()).await
             }
@@ -109,14 +113,14 @@ pub(crate) async fn keep(gateway: Arc<Gateway>, server: Arc<Server>) {
     }
 }
 
+fn describe(refusal: &Refusal) -> String {
+    let policy = refusal.policy.as_ref().map_or("the gateway", |policy| policy.as_str());
+    format!("refused at the {} gate by {policy}: {}", refusal.gate, refusal.detail)
+}
+
 /// Withdraws a server that a gate refused, and waits for a new policy set. Returns true where the gateway stops.
 async fn denied(gateway: &Gateway, server: &Server, refusal: &Refusal, running: Option<Arc<Connected>>) -> bool {
-    let reason = format!(
-        "refused at the {} gate by {}: {}",
-        refusal.gate,
-        refusal.policy.as_ref().map_or("the gateway", |policy| policy.as_str()),
-        refusal.detail
-    );
+    let reason = describe(refusal);
     tracing::warn!(server = %server.name(), code = refusal.code.as_str(), reason, "a server was refused");
     server.set_phase(Phase::Denied, Some((refusal.code.as_str(), shown(&reason, LONGEST_REASON))));
     gateway.publish(server, None);
@@ -192,7 +196,7 @@ async fn start(
                 if wanted.stop {
                     return Err(NotStarted::Failed { code: "stopped", detail: String::new(), retry: false });
                 }
-                gateway.screen(server, Occasion::Rejudge).await.map_err(NotStarted::Refused)?;
+                gateway.rescreen(server).await.map_err(NotStarted::Refused)?;
                 // The lists will be judged by the current set anyway; the other wishes stand.
                 server.wishes.add(|wishes| *wishes = Wanted { rejudge: wishes.rejudge, ..wanted.join(wishes) });
             }
@@ -241,7 +245,7 @@ async fn run(gateway: &Arc<Gateway>, server: &Arc<Server>, connected: &Connected
             return End::Closed(detail);
         }
         if wanted.rejudge
-            && let Err(refusal) = gateway.screen(server, Occasion::Rejudge).await
+            && let Err(refusal) = gateway.rescreen(server).await
         {
             return End::Refused(refusal);
         }

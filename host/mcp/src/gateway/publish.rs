@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use portcullis_gates::Listed;
-use portcullis_model::ItemKind;
+use portcullis_gates::{Cleared, Context, Listed, ListedItem, Withheld};
+use portcullis_model::{CatalogueEntry, ItemKind};
 use portcullis_registry::{Advertised, Catalogue, Filter, Offer, Published, Reason, Unpublished};
 
+use super::faults::{PAUSES, is_fault};
 use super::items::RawListing;
 use super::link::Boxed;
 use super::server::Server;
@@ -58,10 +59,37 @@ impl Gateway {
         }
         let catalogue = self.snapshot().catalogue.entries();
         let context = self.own_context(server);
-        for outcome in self.gates().listing(&context, wanted, catalogue).await {
+        for outcome in self.scan_patiently(&context, &wanted, &catalogue).await {
             offer.push(outcome);
         }
         offer
+    }
+
+    /// Scans items, and those again whose check broke.
+    async fn scan_patiently(
+        &self,
+        context: &Context,
+        wanted: &[Listed],
+        catalogue: &Arc<Vec<CatalogueEntry>>,
+    ) -> Vec<Result<Cleared<ListedItem>, Withheld>> {
+        let scan = |items: Vec<Listed>| self.gates().listing(context, items, Arc::clone(catalogue));
+        let mut outcomes = scan(wanted.to_vec()).await;
+        for pause in PAUSES {
+            let (broken, places): (Vec<Listed>, Vec<_>) = outcomes
+                .iter_mut()
+                .zip(wanted)
+                .filter(|(outcome, _)| outcome.as_ref().is_err_and(|withheld| is_fault(&withheld.refusal)))
+                .map(|(outcome, listed)| (listed.clone(), outcome))
+                .unzip();
+            if broken.is_empty() {
+                break;
+            }
+            tokio::time::sleep(pause).await;
+            for (place, outcome) in places.into_iter().zip(scan(broken).await) {
+                *place = outcome;
+            }
+        }
+        outcomes
     }
 
     /// Publishes what a server offers now, or withdraws everything of it. Clients hear of what changed.

@@ -6,10 +6,8 @@ use tokio::sync::watch;
 
 use super::Gateway;
 
-/// Has every server judged again at each new generation, until the gateway is gone.
+/// Has every server judged again at each generation that was not seen yet, until the gateway is gone.
 pub(crate) async fn follow(gateway: Weak<Gateway>, mut generations: watch::Receiver<u64>) {
-    // The set that was there at the start judges all starts.
-    generations.borrow_and_update();
     while generations.changed().await.is_ok() {
         let generation = *generations.borrow_and_update();
         let Some(gateway) = gateway.upgrade() else {

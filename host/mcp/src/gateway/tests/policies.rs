@@ -109,5 +109,31 @@ async fn the_environment_gate_stands_before_the_start() {
     let (running, mut client) = setup().server("s", Scripted::with_tools(&[&tool("t")])).policy(broken).client().await;
     assert_eq!(client.tools().await, ["portcullis_status"]);
     assert_eq!(running.server("s").launches(), 0);
-    assert_eq!(running.phase("s"), (Phase::Denied, Some("policy-fault".to_owned())));
+    assert_eq!(running.phase("s"), (Phase::Failed, Some("policy-fault".to_owned())));
+    running.publish(Vec::new());
+    running.wait_for("another try", |running| running.phase("s").0 == Phase::Ready).await;
+}
+
+/// Breaks the first `count` times, then has no objection.
+fn breaking(name: &str, gate: GateName, count: usize) -> portcullis_gates::ActivePolicy {
+    let left = std::sync::atomic::AtomicUsize::new(count);
+    let judge = testing::Judge(move |_: &_, subject: &Subject| {
+        match left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)) {
+            Ok(_) => Err(portcullis_gates::Fault::QueueFull),
+            Err(_) => Ok(testing::answer(subject, &Verdict::allow())),
+        }
+    });
+    testing::policy(name, &[gate], judge)
+}
+
+#[tokio::test]
+async fn a_check_that_breaks_once_costs_no_server_and_no_tool() {
+    let (running, mut client) = setup().server("s", Scripted::with_tools(&[&tool("one"), &tool("two")])).client().await;
+    assert_eq!(client.tools().await, ["mcp__s__one", "mcp__s__two"]);
+    running.publish(vec![breaking("screen", GateName::Config, 1), breaking("scan", GateName::Listing, 1)]);
+    tokio::time::sleep(std::time::Duration::from_millis(1_000)).await;
+    assert_eq!(client.tools().await, ["mcp__s__one", "mcp__s__two"]);
+    assert_eq!(running.phase("s").0, Phase::Ready);
+    assert_eq!(running.server("s").launches(), 1);
+    assert!(!client.hears("notifications/tools/list_changed").await);
 }
