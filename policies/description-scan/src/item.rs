@@ -2,9 +2,10 @@
 
 use portcullis_sdk::listing_gate::Item;
 use portcullis_sdk::{Segment, Verdict};
+use portcullis_text::normal::Normal;
 use portcullis_text::rules::{Names, Rules, Scanner};
 
-use crate::rules::{characters, layout, phrases, side_parameter, spelling};
+use crate::rules::{characters, escaped, layout, phrases, side_parameter, spelling};
 use crate::settings::Settings;
 use crate::sighting::{self, Sighting};
 
@@ -23,7 +24,9 @@ pub(crate) fn judge(
     let mut sightings = Vec::new();
     for (index, segment) in item.segments.iter().enumerate() {
         characters::look(index, segment, &mut sightings);
-        spelling::look(index, segment, &mut sightings);
+        let normal = Normal::new(&segment.text);
+        spelling::look(index, segment, &normal, &mut sightings);
+        escaped::look(index, segment, &normal, &mut sightings);
         layout::look(index, segment, &mut sightings);
         if segment.key {
             side_parameter::look(index, segment, &mut sightings);

@@ -4,6 +4,7 @@
 //! the families declared here.
 
 pub(crate) mod characters;
+pub(crate) mod escaped;
 mod families;
 pub(crate) mod layout;
 pub(crate) mod phrases;
@@ -16,7 +17,9 @@ use portcullis_sdk::{Rule, Severity};
 pub(crate) type Declared = (&'static str, Severity, &'static str);
 
 fn all() -> impl Iterator<Item = &'static Declared> {
-    [characters::RULES, spelling::RULES, layout::RULES, side_parameter::RULES, families::RULES].into_iter().flatten()
+    [characters::RULES, escaped::RULES, spelling::RULES, layout::RULES, side_parameter::RULES, families::RULES]
+        .into_iter()
+        .flatten()
 }
 
 /// Every rule, for `describe`.

@@ -52,6 +52,11 @@ const fn suspicious(byte: u8) -> bool {
     ((byte < 0x20) & (byte != b'\t') & (byte != b'\n') & (byte != b'\r')) | (byte >= 0x7F)
 }
 
+/// True for characters that are hidden unless their neighbours need them.
+pub fn is_hidden(character: char) -> bool {
+    class(character).is_some()
+}
+
 /// True where the text is ASCII without control characters other than tab, line feed and carriage return.
 pub fn is_plain(text: &str) -> bool {
     next_candidate(text.as_bytes(), 0).is_none()

@@ -18,13 +18,14 @@ pub struct Normal<'a> {
     runs: Vec<(u32, u32)>,
     mixed: Option<Range<usize>>,
     overlays: usize,
+    escaped: Option<Range<usize>>,
 }
 
 impl<'a> Normal<'a> {
     /// Normalises `text`. Plain ASCII without entities or escapes is borrowed as it is.
     pub fn new(text: &'a str) -> Self {
         if hidden::is_plain(text) && !entity::may_occur(text) {
-            return Self { text: Cow::Borrowed(text), runs: Vec::new(), mixed: None, overlays: 0 };
+            return Self { text: Cow::Borrowed(text), runs: Vec::new(), mixed: None, overlays: 0, escaped: None };
         }
         Writer::new(text).run()
     }
@@ -51,6 +52,11 @@ impl<'a> Normal<'a> {
     /// How many accents and strikes were taken off ASCII letters that do not carry such marks in any writing.
     pub fn overlays(&self) -> usize {
         self.overlays
+    }
+
+    /// The first reference or escape that stands for a hidden or control character, as bytes of the original.
+    pub fn hidden_reference(&self) -> Option<Range<usize>> {
+        self.escaped.clone()
     }
 
     fn position(&self, offset: usize) -> usize {
@@ -92,6 +98,7 @@ struct Writer<'a> {
     word: Word,
     mixed: Option<Range<usize>>,
     overlays: usize,
+    escaped: Option<Range<usize>>,
 }
 
 impl<'a> Writer<'a> {
@@ -104,6 +111,7 @@ impl<'a> Writer<'a> {
             word: Word::default(),
             mixed: None,
             overlays: 0,
+            escaped: None,
         }
     }
 
@@ -133,7 +141,11 @@ impl<'a> Writer<'a> {
                 continue;
             }
             if let Some((decoded, length)) = entity::at(self.source, from) {
-                self.push(from, decoded);
+                if hidden::is_hidden(decoded) {
+                    self.escaped.get_or_insert(from..from + length);
+                } else {
+                    self.fold(from, decoded);
+                }
                 from += length;
                 continue;
             }
@@ -141,7 +153,13 @@ impl<'a> Writer<'a> {
             from = next;
         }
         self.end_word(from);
-        Normal { text: Cow::Owned(self.out), runs: self.runs, mixed: self.mixed, overlays: self.overlays }
+        Normal {
+            text: Cow::Owned(self.out),
+            runs: self.runs,
+            mixed: self.mixed,
+            overlays: self.overlays,
+            escaped: self.escaped,
+        }
     }
 
     /// Takes over a stretch of ASCII as it is. Of its words only the first and the last can touch other letters.

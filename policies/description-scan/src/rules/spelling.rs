@@ -9,7 +9,6 @@
 //! **Example.** `Please саll send_email` (the first two letters of the second word are Cyrillic).
 
 use portcullis_sdk::{Segment, Severity};
-use portcullis_text::hidden;
 use portcullis_text::normal::Normal;
 
 use super::Declared;
@@ -25,11 +24,7 @@ pub(super) const RULES: &[Declared] = &[
 const MANY: usize = 4;
 
 /// Looks at one segment.
-pub(crate) fn look(index: usize, segment: &Segment, sightings: &mut Vec<Sighting>) {
-    if hidden::is_plain(&segment.text) {
-        return;
-    }
-    let normal = Normal::new(&segment.text);
+pub(crate) fn look(index: usize, segment: &Segment, normal: &Normal<'_>, sightings: &mut Vec<Sighting>) {
     if let Some(word) = normal.mixed_word() {
         sightings.push(Sighting {
             rule: "mixed-script-word",

@@ -34,7 +34,7 @@ fn numeric(rest: &[u8], digits_from: usize, radix: u32) -> Option<(char, usize)>
     let digits = rest.get(digits_from..)?.iter().take(LONGEST).take_while(|byte| byte.is_ascii_hexdigit()).count();
     let code = parse(rest.get(digits_from..digits_from + digits)?, radix)?;
     let semicolon = usize::from(rest.get(digits_from + digits) == Some(&b';'));
-    Some((visible(code)?, digits_from + digits + semicolon))
+    Some((char::from_u32(code)?, digits_from + digits + semicolon))
 }
 
 fn numeric_until(rest: &[u8], digits_from: usize, close: u8) -> Option<(char, usize)> {
@@ -42,11 +42,11 @@ fn numeric_until(rest: &[u8], digits_from: usize, close: u8) -> Option<(char, us
     if rest.get(digits_from + digits) != Some(&close) {
         return None;
     }
-    Some((visible(parse(rest.get(digits_from..digits_from + digits)?, 16)?)?, digits_from + digits + 1))
+    Some((char::from_u32(parse(rest.get(digits_from..digits_from + digits)?, 16)?)?, digits_from + digits + 1))
 }
 
 fn fixed(rest: &[u8], digits: usize) -> Option<(char, usize)> {
-    Some((visible(parse(rest.get(2..2 + digits)?, 16)?)?, 2 + digits))
+    Some((char::from_u32(parse(rest.get(2..2 + digits)?, 16)?)?, 2 + digits))
 }
 
 fn named(rest: &[u8]) -> Option<(char, usize)> {
@@ -70,10 +70,4 @@ fn named(rest: &[u8]) -> Option<(char, usize)> {
 
 fn parse(digits: &[u8], radix: u32) -> Option<u32> {
     u32::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()
-}
-
-/// Returns the character of a code; a blank for control characters, which would only split words.
-fn visible(code: u32) -> Option<char> {
-    let character = char::from_u32(code)?;
-    Some(if character.is_control() { ' ' } else { character })
 }
