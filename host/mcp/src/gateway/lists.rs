@@ -1,5 +1,7 @@
 //! Answers to lists.
 
+use std::time::Duration;
+
 use portcullis_model::json::Value;
 use portcullis_model::object;
 use rmcp::model::{ConstString as _, LoggingMessageNotificationMethod};
@@ -9,10 +11,18 @@ use super::{Gateway, instructions};
 use crate::downstream::{ClientSession, LogLevel, Reply};
 use crate::method::Listable;
 
+/// Lists wait so long for the first policies, before they wait for servers. With an empty cache they have to be compiled,
+/// and an empty list would be taken for the truth; most clients give up after a minute.
+const POLICY_WAIT: Duration = Duration::from_secs(45);
+
 impl Gateway {
     /// Answers a list. The first ones wait a while for servers that are starting, so that a client that asks only once
     /// gets everything.
     pub(crate) async fn list(&self, session: &ClientSession, listable: Listable) -> Reply {
+        if let Some(mut ready) = self.options.ready.clone() {
+            // Where the policies never come, every gate is shut, and what is published says so.
+            let _ = tokio::time::timeout(POLICY_WAIT, ready.wait_for(|ready| *ready)).await;
+        }
         let _ = tokio::time::timeout(self.options.list_wait, self.settled()).await;
         let group = group_of(listable);
         // Noted before the list is taken: a change in between is then told once too often, not once too rarely.

@@ -133,6 +133,25 @@ async fn the_first_list_is_complete_where_the_servers_are_quick_enough() {
     assert!(!client.hears("notifications/tools/list_changed").await);
 }
 
+#[tokio::test]
+async fn lists_wait_for_the_first_policies_longer_than_for_servers() {
+    let (loaded, ready) = tokio::sync::watch::channel(false);
+    let running = setup()
+        .server("s", Scripted::with_tools(&[&tool("t")]))
+        .options(|options| {
+            options.list_wait = Duration::from_millis(200);
+            options.ready = Some(ready);
+        })
+        .run();
+    let mut client = running.connect();
+    client.introduce("{}").await;
+    let id = client.start("tools/list", "{}").await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(running.server("s").launches(), 0, "no server is started before there are policies to judge by");
+    loaded.send(true).unwrap();
+    assert_eq!(names(client.answer_to(id).await.get("result").unwrap(), "tools", "name"), ["mcp__s__t"]);
+}
+
 fn library() -> Scripted {
     let capabilities = r#"{"resources":{},"prompts":{},"completions":{}}"#;
     Scripted::with_tools(&[])
