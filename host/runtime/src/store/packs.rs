@@ -10,7 +10,7 @@ use super::wanted::{Plan, RefusedError};
 use crate::pack::{PackFile, compare_versions};
 
 /// The newest pack seen, by policy and name.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SeenPacks {
     newest: BTreeMap<(PolicyName, String), Pack>,
     /// Versions known from an earlier process, whose data is not.

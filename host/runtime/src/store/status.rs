@@ -5,6 +5,8 @@ use std::time::Duration;
 use portcullis_gates::{Isolation, Mode, OnFault, PolicySource};
 use portcullis_model::{Digest, GateName, PolicyName, Rights};
 
+use super::config::Options;
+use super::update::Current;
 use crate::budget::Budget;
 use crate::inspect::Capability;
 use crate::loader::StartKind;
@@ -52,4 +54,32 @@ pub struct PolicyStatus {
     pub cached: bool,
     /// How long loading took.
     pub took: Duration,
+}
+
+impl Current {
+    pub(super) fn status(&self, required: bool) -> PolicyStatus {
+        let Options { mode, on_fault, isolation, budget, .. } = self.wanted.options;
+        PolicyStatus {
+            name: self.wanted.name.clone(),
+            version: self.loaded.description.version.clone(),
+            summary: self.loaded.description.summary.clone(),
+            source: self.wanted.source.clone(),
+            module: self.loaded.inspection.digest,
+            digest: self.loaded.digest,
+            size: self.loaded.inspection.size,
+            gates: self.loaded.gates().to_vec(),
+            capabilities: self.loaded.inspection.capabilities.clone(),
+            rights: self.active.rights,
+            mode,
+            on_fault,
+            isolation,
+            budget,
+            start: self.loaded.start.clone(),
+            packs: self.wanted.packs.iter().map(|pack| (pack.name.clone(), pack.version.clone())).collect(),
+            required,
+            loosened: self.wanted.options.loosened(),
+            cached: self.loaded.cached,
+            took: self.loaded.took,
+        }
+    }
 }

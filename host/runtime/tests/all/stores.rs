@@ -132,6 +132,18 @@ fn a_broken_module_changes_nothing() {
 }
 
 #[test]
+fn a_module_that_stays_broken_is_tried_and_told_once() {
+    let home = Home::new();
+    let mut events = home.store.events();
+    home.drop("other.wasm", named("other", "(func $configure (param i32 i32 i32 i32) (result i32) (unreachable))"));
+    for _ in 0..3 {
+        home.expect_refused("other", "configured");
+    }
+    let told: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
+    assert!(matches!(told.as_slice(), [PolicyEvent::Refused { .. }]), "{told:?}");
+}
+
+#[test]
 fn the_folder_may_not_loosen_what_the_bundle_has() {
     let home = Home::new();
     home.drop("guest.wasm", component_of(";; another\n(data (i32.const 4096) \"x\")"));
