@@ -193,12 +193,16 @@ impl Gateway {
     pub async fn settled(&self) {
         loop {
             let progressed = self.progressed.notified();
-            let all = self.servers.iter().all(|server| server.is_settled());
-            if all || self.capabilities.get().is_none() {
+            if self.is_settled() || self.capabilities.get().is_none() {
                 return;
             }
             progressed.await;
         }
+    }
+
+    /// Returns true once the first try to reach each server has ended.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.servers.iter().all(|server| server.is_settled())
     }
 
     /// Notes that a server got further.

@@ -43,7 +43,13 @@ impl Gateway {
         if params.get("name").and_then(Value::as_str).is_some_and(is_status) {
             return self.tell_status();
         }
-        let route = match self.route(kind, &mut params) {
+        let mut route = self.route(kind, &mut params);
+        if route.is_err() && !self.is_settled() {
+            // A client may know its tools from an earlier session and call one before its server is there.
+            self.wait_for_servers().await;
+            route = self.route(kind, &mut params);
+        }
+        let route = match route {
             Ok(route) => route,
             Err(error) => return Reply::Error(error),
         };

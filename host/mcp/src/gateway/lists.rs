@@ -19,15 +19,20 @@ impl Gateway {
     /// Answers a list. The first ones wait a while for servers that are starting, so that a client that asks only once
     /// gets everything.
     pub(crate) async fn list(&self, session: &ClientSession, listable: Listable) -> Reply {
+        self.wait_for_servers().await;
+        let group = group_of(listable);
+        // Noted before the list is taken: a change in between is then told once too often, not once too rarely.
+        session.note_listed(group, self.versions.borrow().of(group));
+        Reply::Shared(self.snapshot().list(listable))
+    }
+
+    /// Waits for the first policies, and then a while for servers that are starting.
+    pub(crate) async fn wait_for_servers(&self) {
         if let Some(mut ready) = self.options.ready.clone() {
             // Where the policies never come, every gate is shut, and what is published says so.
             let _ = tokio::time::timeout(POLICY_WAIT, ready.wait_for(|ready| *ready)).await;
         }
         let _ = tokio::time::timeout(self.options.list_wait, self.settled()).await;
-        let group = group_of(listable);
-        // Noted before the list is taken: a change in between is then told once too often, not once too rarely.
-        session.note_listed(group, self.versions.borrow().of(group));
-        Reply::Shared(self.snapshot().list(listable))
     }
 
     /// Tells all clients which servers are not available, as a log message that their users can see.

@@ -124,6 +124,15 @@ async fn initialize_never_waits_for_a_server_and_lists_wait_only_so_long() {
 }
 
 #[tokio::test]
+async fn a_call_may_come_before_its_server_is_there() {
+    let mut slow = Scripted::with_tools(&[&tool("late")]);
+    slow.delay = Duration::from_millis(300);
+    let (running, mut client) = setup().server("slow", slow).client().await;
+    client.call("mcp__slow__late", "{}").await;
+    assert_eq!(running.server("slow").calls().len(), 1);
+}
+
+#[tokio::test]
 async fn the_first_list_is_complete_where_the_servers_are_quick_enough() {
     let mut slow = Scripted::with_tools(&[&tool("late")]);
     slow.delay = Duration::from_millis(300);
