@@ -19,14 +19,17 @@ const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 what was checked does not hold, 2 usage, 3 config, 4 home folder or database, 5 policies,
 6 gateway, 70 internal";
 
+const HOME_HELP: &str =
+    "Folder with config, policies, cache and journal [default: $PORTCULLIS_HOME, else ~/.portcullis]";
+const LOG_HELP: &str =
+    "What is logged, as `level` or `target=level,…` [default: $PORTCULLIS_LOG, else what the command needs]";
+
 /// Options of every command.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
 pub(crate) struct Global {
-    /// Folder with config, policies, cache and journal [default: $PORTCULLIS_HOME, else ~/.portcullis]
-    #[arg(long, value_name = "DIR", global = true)]
+    #[arg(long, value_name = "DIR", global = true, help = HOME_HELP)]
     pub(crate) home: Option<PathBuf>,
-    /// What is logged, as `level` or `target=level,…` [default: $PORTCULLIS_LOG, else what the command needs]
-    #[arg(long, value_name = "FILTER", global = true)]
+    #[arg(long, value_name = "FILTER", global = true, help = LOG_HELP)]
     pub(crate) log: Option<String>,
 }
 

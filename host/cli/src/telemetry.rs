@@ -17,8 +17,8 @@ use crate::{Exit, Failure};
 /// more than the policies do. `--log portcullis::decision=info` shows them.
 const SERVING: &str = "info,portcullis::decision=warn";
 
-/// A command that prints a report speaks through it.
-const REPORTING: &str = "warn";
+/// A command that prints a report speaks through it; what became of a server stands there.
+const REPORTING: &str = "error,portcullis::alarm=warn,portcullis::policies=warn";
 
 /// What a command is like, as far as its logs are concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

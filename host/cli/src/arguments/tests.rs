@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use clap::{CommandFactory as _, Parser as _};
 
 use super::{Arguments, Command, Wrap};
@@ -18,7 +20,7 @@ fn help_is_as_reviewed() {
         let mut command = Arguments::command();
         command.build();
         let command = command.find_subcommand_mut(name).unwrap();
-        text.push_str(&format!("\n===== {name}\n{}", command.render_help()));
+        write!(text, "\n===== {name}\n{}", command.render_help()).unwrap();
     }
     insta::assert_snapshot!(text);
 }

@@ -8,7 +8,7 @@ use portcullis_store::Home;
 
 use crate::demo::scenario::{self, Played, Step};
 use crate::failure::{OrExit as _, one_line};
-use crate::report::{self, Report};
+use crate::report::{self, Report, count};
 use crate::{Exit, Failure, arguments, passages};
 
 /// Plays the demo in a temporary home folder and prints what happened. Succeeds only if everything was stopped.
@@ -61,9 +61,7 @@ impl Report for Played {
             writeln!(out, "\n{mark} {}", step.title)?;
             writeln!(out, "    server sent   {}", shown(&step.sent))?;
             writeln!(out, "    model got     {}", shown(&step.reached))?;
-            for entry in &step.passages {
-                passages::write_text(entry, out)?;
-            }
+            passages::write_text(&step.passages, out)?;
         }
         let held = self.steps.iter().filter(|step| step.held).count();
         writeln!(
@@ -89,22 +87,18 @@ fn step_to_value(step: &Step) -> Value {
 
 /// Returns a text for the terminal, with invisible characters counted instead of spelled out.
 fn shown(text: &str) -> String {
-    let hidden = |character: char| ('\u{e0000}'..='\u{e007f}').contains(&character);
+    let hidden = |character: &char| ('\u{e0000}'..='\u{e007f}').contains(character);
     let mut visible = String::new();
-    let mut run = 0;
-    for character in text.chars() {
-        if hidden(character) {
-            run += 1;
-            continue;
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if hidden(&character) {
+            let more = std::iter::from_fn(|| characters.next_if(hidden)).count();
+            visible.push('[');
+            visible.push_str(&count(more + 1, "invisible character"));
+            visible.push(']');
+        } else {
+            visible.push(character);
         }
-        if run > 0 {
-            visible.push_str(&format!("[{run} invisible characters]"));
-            run = 0;
-        }
-        visible.push(character);
-    }
-    if run > 0 {
-        visible.push_str(&format!("[{run} invisible characters]"));
     }
     one_line(&visible)
 }

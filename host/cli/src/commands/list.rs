@@ -175,29 +175,27 @@ impl Survey {
         if let Some(reason) = &server.reason {
             writeln!(out, "  {}", one_line(reason))?;
         }
-        let tools: Vec<_> = self.tools_of(server).map(one_line).collect();
         let counts = server.counts;
-        write!(out, "  {} of {} published", tools.len(), count(counts.tools_listed, "tool"))?;
-        if counts.tools_filtered > 0 {
-            write!(out, ", {} left out by the config", counts.tools_filtered)?;
-        }
-        writeln!(out)?;
-        for tool in tools {
-            writeln!(out, "    {tool}")?;
+        if server.phase == Phase::Ready {
+            let tools: Vec<_> = self.tools_of(server).map(one_line).collect();
+            write!(out, "  {} of {} published", tools.len(), count(counts.tools_listed, "tool"))?;
+            if counts.tools_filtered > 0 {
+                write!(out, ", {} left out by the config", counts.tools_filtered)?;
+            }
+            writeln!(out)?;
+            for tool in tools {
+                writeln!(out, "    {tool}")?;
+            }
         }
         for item in &server.withheld {
             let by = item.policy.as_ref().map_or_else(String::new, |policy| format!(" by {policy}"));
             let detail = if item.detail.is_empty() { String::new() } else { format!(": {}", one_line(&item.detail)) };
             writeln!(out, "  withheld {} {} ({}{by}){detail}", item.kind.as_str(), one_line(&item.name), item.code)?;
         }
-        let passages: Vec<_> = self.passages_of(server).collect();
-        if !passages.is_empty() {
+        if self.passages_of(server).next().is_some() {
             writeln!(out, "  gates")?;
         }
-        for entry in passages {
-            passages::write_text(entry, out)?;
-        }
-        Ok(())
+        passages::write_text(self.passages_of(server), out)
     }
 }
 

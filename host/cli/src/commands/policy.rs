@@ -26,8 +26,8 @@ pub(crate) struct Module {
 /// Finds a policy of the bundle by its name, or reads a component.
 pub(crate) fn module(policy: &str) -> Result<Module, Failure> {
     let bundle = policies::bundle()?;
-    let named = PolicyName::parse(policy).ok();
-    if let Some(bundled) = bundle.iter().find(|bundled| Some(&bundled.name) == named.as_ref()) {
+    let wanted = PolicyName::parse(policy).ok();
+    if let Some(bundled) = bundle.iter().find(|bundled| Some(&bundled.name) == wanted.as_ref()) {
         return Ok(Module {
             wasm: bundled.wasm.to_vec(),
             settings: bundled.settings.clone(),
@@ -44,10 +44,10 @@ pub(crate) fn module(policy: &str) -> Result<Module, Failure> {
 /// Compiles and configures a module, with the cache of the home folder.
 pub(crate) fn load(settings: &Settings, module: &Module) -> Result<(Loader, Loaded), Failure> {
     let loader = policies::loader(&settings.open_home()?)?;
-    let loaded = loader
+    let policy = loader
         .load(&module.wasm, &module.settings, &module.packs, &Budget::DEFAULT)
         .or_exit(Exit::Policies, "loading the policy")?;
-    Ok((loader, loaded))
+    Ok((loader, policy))
 }
 
 /// Reads what the policy is to judge, and loads it with the settings of the command line.
@@ -59,19 +59,19 @@ pub(crate) fn prepare(settings: &Settings, subject: &Subject) -> Result<(Loader,
             parse_yaml(&bytes).or_exit(Exit::Usage, format!("reading the settings {}", path.display()))?;
     }
     let document = read_document(&subject.document)?;
-    let (loader, loaded) = load(settings, &module)?;
+    let (loader, policy) = load(settings, &module)?;
     let passing = Passing {
         gate: subject.gate.into(),
         server: ServerName::parse(&subject.server).or_exit(Exit::Usage, "reading the name of the server")?,
         tool: subject.tool.clone(),
         document,
     };
-    if !loaded.gates().contains(&passing.gate) {
-        let message = format!("`{}` does not judge at the {} gate", loaded.description.name, passing.gate);
-        let gates = crate::policy_report::names(loaded.gates());
+    if !policy.gates().contains(&passing.gate) {
+        let message = format!("`{}` does not judge at the {} gate", policy.description.name, passing.gate);
+        let gates = crate::policy_report::names(policy.gates());
         return Err(Failure::new(Exit::Usage, message).hint(format!("it judges at: {gates}")));
     }
-    Ok((loader, loaded, passing))
+    Ok((loader, policy, passing))
 }
 
 fn read_document(path: &Path) -> Result<Value, Failure> {

@@ -152,9 +152,9 @@ impl Server {
             while let Some(message) = self.read()? {
                 if message.get("method").is_none() && message.get("id").and_then(Value::as_u64) == Some(id) {
                     if message.get("result").is_some() {
-                        answered += 1
+                        answered += 1;
                     } else {
-                        refused += 1
+                        refused += 1;
                     }
                     break;
                 }

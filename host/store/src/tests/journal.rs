@@ -4,7 +4,7 @@ use portcullis_gates::{Fault, Journal as _, PolicyOutcome, Record, RecordedDecis
 use portcullis_model::{Finding, PolicyName, RuleId, Severity, Span};
 
 use super::{allowed, block_on, home, record, store};
-use crate::{FindingEntry, JournalReader as _, OutcomeEntry, Query, Retention, SqliteStore, StoreOptions, maintenance};
+use crate::{JournalEntry, JournalReader as _, OutcomeEntry, Query, Retention, SqliteStore, StoreOptions, maintenance};
 
 #[test]
 fn a_record_is_read_back_with_all_that_was_said() {

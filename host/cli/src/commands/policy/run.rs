@@ -35,9 +35,8 @@ impl Report for Passed {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for record in &self.records {
-            passages::write_text(&passages::entry(record), out)?;
-        }
+        let entries: Vec<_> = self.records.iter().map(passages::entry).collect();
+        passages::write_text(&entries, out)?;
         match &self.outcome {
             Ok(document) => writeln!(out, "cleared\n{}", one_line(&document.to_json())),
             Err(why) => writeln!(out, "refused: {}", one_line(why)),
