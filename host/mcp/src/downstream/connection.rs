@@ -1,6 +1,7 @@
 //! One client on one pair of pipes: what becomes of each of its messages.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use portcullis_model::json::{Object, Value};
 use rmcp::model::{
@@ -14,8 +15,12 @@ use crate::approver::shown;
 use crate::gateway::{ClientCall, Gateway};
 use crate::jsonrpc::{
     ErrorObject, Id, Incoming, Malformed, Message, Notification, Request, Response, Side, code, write_error,
+    write_notification,
 };
 use crate::method::{ClientMethod, ClientNotification, Treatment};
+
+/// A new policy set has every server published anew within moments; the client is told once.
+const COALESCE: Duration = Duration::from_millis(50);
 
 /// One client.
 #[derive(Debug)]
@@ -188,13 +193,18 @@ impl Connection {
                 let now = *versions.borrow_and_update();
                 for group in ListGroup::ALL {
                     if session.note_changed(group, now.of(group)) {
-                        self.link.notify(changed_method(group), None);
+                        let written =
+                            self.outbox.send(|buffer| write_notification(buffer, changed_method(group), None));
+                        if written.await.is_err() {
+                            return;
+                        }
                     }
                 }
             }
             if versions.changed().await.is_err() {
                 return;
             }
+            tokio::time::sleep(COALESCE).await;
         }
     }
 

@@ -100,6 +100,44 @@ async fn a_new_policy_that_refuses_a_starting_server_ends_the_start() {
 }
 
 #[tokio::test]
+async fn no_call_is_lost_while_policies_and_lists_change() {
+    let mut server = Scripted::with_tools(&[&tool("stays"), &tool("goes")]);
+    server.on_call = std::sync::Arc::new(|call, _, _| {
+        Box::pin(async move {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+            Ok(Ok(call.params.get("arguments").unwrap().clone()))
+        })
+    });
+    let (running, mut client) = setup().server("s", server).client().await;
+    client.tools().await;
+    let gates = std::sync::Arc::clone(&running.gates);
+    let swapping = tokio::spawn(async move {
+        for round in 0..40_usize {
+            let hides = hiding("scan", move |name| name == "goes" && round % 2 == 0);
+            gates.publish(portcullis_gates::PolicySet::new(vec![std::sync::Arc::new(hides)]));
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    });
+    let mut waiting = std::collections::VecDeque::new();
+    for number in 0..1_000_u64 {
+        let params = format!(r#"{{"name":"mcp__s__stays","arguments":{{"n":{number}}}}}"#);
+        waiting.push_back((number, client.start("tools/call", &params).await));
+        if waiting.len() == 16 {
+            let (number, id) = waiting.pop_front().unwrap();
+            let answer = client.answer_to(id).await;
+            assert_eq!(answer.get("result").unwrap().to_json(), format!(r#"{{"n":{number}}}"#));
+        }
+    }
+    for (number, id) in waiting {
+        let answer = client.answer_to(id).await;
+        assert_eq!(answer.get("result").unwrap().to_json(), format!(r#"{{"n":{number}}}"#));
+    }
+    swapping.await.unwrap();
+    running.wait_for("the last set", |running| running.gateway.status().servers[0].counts.tools_exposed == 2).await;
+    assert_eq!(running.server("s").launches(), 1);
+}
+
+#[tokio::test]
 async fn the_environment_gate_stands_before_the_start() {
     let broken = testing::policy(
         "environment",
