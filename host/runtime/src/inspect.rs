@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use portcullis_bindings::{EXPORTS, IMPORTS, PACKAGE, VERSION};
+use portcullis_bindings::{IMPORTS, PACKAGE, VERSION};
 use portcullis_model::{Digest, GateName};
 use wasmparser::{Encoding, Parser, Payload};
 
@@ -11,6 +11,13 @@ pub const LARGEST_MODULE: usize = 64 * 1024 * 1024;
 
 /// Imports or exports of one module that are looked at; contract and WASI together have fewer than 40.
 const MOST_NAMES: usize = 256;
+
+/// The largest function in bytes. Compiling takes more than its share of time for each byte of a large one; the loop of
+/// an interpreter, the largest that is honest, has a fifth of this.
+const LARGEST_FUNCTION: usize = 1024 * 1024;
+
+/// Packages of the inert WASI. Others, such as `wasi:http`, are capabilities that nobody has.
+const INERT: [&str; 6] = ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
 
 /// What a policy may use besides its settings, packs, subject and facts. The import list is the capability list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,6 +80,12 @@ pub enum InspectError {
     /// It exports no gate.
     #[error("the module exports no gate")]
     NoGate,
+    /// A function is larger than any that is honest.
+    #[error("the module has a function of {size} bytes; at most {LARGEST_FUNCTION} are compiled")]
+    LargeFunction {
+        /// Its size in bytes.
+        size: usize,
+    },
     /// It has more imports or exports than any policy needs.
     #[error("the module has more than {MOST_NAMES} imports or exports")]
     TooManyNames,
@@ -171,6 +184,11 @@ impl Names {
             {
                 return Err(InspectError::CoreModule);
             }
+            if let Payload::CodeSectionEntry(body) = &payload
+                && body.range().len() > LARGEST_FUNCTION
+            {
+                return Err(InspectError::LargeFunction { size: body.range().len() });
+            }
             if let Payload::ModuleSection { .. } | Payload::ComponentSection { .. } = payload {
                 depth += 1;
             } else if let Payload::End(_) = payload {
@@ -222,10 +240,9 @@ fn interface_of_contract(name: &str) -> Result<Option<&str>, InspectError> {
 
 fn check_import(name: &str) -> Result<Option<Capability>, InspectError> {
     match interface_of_contract(name)? {
-        // A policy that shares types between its own gates imports those gates' interfaces for their types alone.
-        Some(interface) if IMPORTS.contains(&interface) || EXPORTS.contains(&interface) => Ok(None),
+        Some(interface) if IMPORTS.contains(&interface) => Ok(None),
         Some(_) => Err(InspectError::UnknownInterface { interface: name.to_owned() }),
-        None if name.starts_with("wasi:") => Ok(Some(Capability::InertWasi)),
+        None if INERT.iter().any(|package| name.starts_with(package)) => Ok(Some(Capability::InertWasi)),
         None => Err(InspectError::MissingGrant { import: name.to_owned() }),
     }
 }
@@ -285,8 +302,17 @@ mod tests {
 
     #[test]
     fn an_import_without_grant_is_named() {
-        let wasm = wat::parse_str(r#"(component (import "acme:net/fetch@1.0.0" (instance)))"#).unwrap();
-        let error = Inspection::of(&wasm).unwrap_err();
-        assert_eq!(error, InspectError::MissingGrant { import: "acme:net/fetch@1.0.0".to_owned() });
+        for import in ["acme:net/fetch@1.0.0", "wasi:http/types@0.2.0", "plain"] {
+            let wasm = wat::parse_str(format!(r#"(component (import "{import}" (instance)))"#)).unwrap();
+            let error = Inspection::of(&wasm).unwrap_err();
+            assert_eq!(error, InspectError::MissingGrant { import: import.to_owned() });
+        }
+    }
+
+    #[test]
+    fn a_function_that_would_keep_the_compiler_busy_is_refused() {
+        let body = "nop ".repeat(LARGEST_FUNCTION + 1);
+        let wasm = wat::parse_str(format!("(component (core module (func {body})))")).unwrap();
+        assert!(matches!(Inspection::of(&wasm), Err(InspectError::LargeFunction { .. })));
     }
 }

@@ -118,6 +118,18 @@ async fn a_snapshot_holds_what_configure_did_and_start_functions_do_not_run_agai
 }
 
 #[test]
+fn a_policy_of_another_line_is_refused_with_the_lines_that_there_are() {
+    let mut wasm = component_of("");
+    let positions: Vec<_> = (0..wasm.len()).filter(|at| wasm[*at..].starts_with(b"@0.1.0")).collect();
+    for position in positions {
+        wasm[position + 3] = b'9';
+    }
+    let error = loader().load(&wasm, &settings(), &[], &Budget::DEFAULT).unwrap_err();
+    let LoadError::Inspect(refused) = error else { panic!("{error:?}") };
+    assert!(refused.to_string().contains("supported: portcullis:policy@0.1"), "{refused}");
+}
+
+#[test]
 fn a_policy_that_never_gets_configured_is_not_loaded() {
     let budget = Budget { cpu: Duration::from_millis(5), ..Budget::DEFAULT };
     let error = loader().load(&component("endless-configure"), &settings(), &[], &budget).unwrap_err();
