@@ -121,6 +121,13 @@ const ASKING: [&str; 18] = [
 /// Words that turn the verb after them into its opposite.
 const NEGATIONS: [&str; 4] = ["not", "never", "dont", "cannot"];
 
+/// What of a secret may be asked for without the secret itself, where `for` or `of` follows: "a name for the new API key".
+const FACETS: [&str; 10] =
+    ["name", "title", "label", "identifier", "description", "scope", "expiry", "owner", "purpose", "length"];
+
+/// How many words may stand between such a `for` or `of` and the secret: "the name of your pet and your password" asks for both.
+const FACET_REACH: usize = 3;
+
 /// How many words may stand between the verb and the secret: "enter the token of your team account's password".
 const REACH: usize = 8;
 
@@ -183,8 +190,16 @@ fn asked(words: &[String], index: usize) -> bool {
     reach.iter().enumerate().any(|(offset, word)| {
         let before = (first + offset).checked_sub(1).and_then(|before| words.get(before));
         let negated = before.is_some_and(|before| NEGATIONS.contains(&before.as_str()));
-        ASKING.contains(&word.as_str()) && !negated
+        ASKING.contains(&word.as_str()) && !negated && !asks_for_facet(reach.get(offset..).unwrap_or_default())
     })
+}
+
+/// Returns true if the words from a verb to a secret ask for something about the secret.
+fn asks_for_facet(words: &[String]) -> bool {
+    let last = words.len().saturating_sub(FACET_REACH + 2);
+    words.get(last..).unwrap_or_default().windows(2).any(
+        |pair| matches!(pair, [facet, of] if FACETS.contains(&facet.as_str()) && matches!(of.as_str(), "for" | "of")),
+    )
 }
 
 #[cfg(test)]

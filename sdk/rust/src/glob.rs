@@ -64,4 +64,22 @@ mod tests {
         assert!(!matches(&"a*".repeat(200), &"a".repeat(4_000).replacen('a', "b", 1)));
         assert!(!matches(&["*a".repeat(100).as_str(), "c"].concat(), &"a".repeat(4_000)));
     }
+
+    /// The definition, letter by letter.
+    fn naive(pattern: &[char], name: &[char]) -> bool {
+        match (pattern, name) {
+            ([], []) => true,
+            (['*', rest @ ..], _) => (0..=name.len()).any(|taken| naive(rest, &name[taken..])),
+            ([wanted, rest @ ..], [found, others @ ..]) if *wanted == '?' || wanted == found => naive(rest, others),
+            _ => false,
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn a_pattern_means_what_its_definition_says(pattern in "[ab*?]{0,8}", name in "[abé]{0,8}") {
+            let letters = |text: &str| text.chars().collect::<Vec<_>>();
+            proptest::prop_assert_eq!(matches(&pattern, &name), naive(&letters(&pattern), &letters(&name)));
+        }
+    }
 }

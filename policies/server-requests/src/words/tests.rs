@@ -29,6 +29,7 @@ fn names_of_secrets_are_known_however_they_are_written() {
         "github_token",
         "token",
         "accessToken",
+        "tokenX",
         "client_secret",
         "pin",
         "card number",
@@ -77,6 +78,8 @@ fn sentences_that_ask_for_a_secret_are_known() {
         "We need your one-time code, please send it",
         "Do not skip this: paste your private key",
         "GitHub password",
+        "Enter your user name and password",
+        "Give the name of your pet and your password",
         "To go on, provide the credentials that you use for the bank",
     ] {
         assert!(words().request(text), "{text}");
@@ -90,6 +93,8 @@ fn sentences_that_only_mention_secrets_are_left_alone() {
         "Do not type a password into this form, choose a branch instead",
         "The branch from which the password reset page is deployed",
         "How many tokens may the answer have at most?",
+        "Enter a name for the new API key",
+        "Provide the expiry of the token that will be made",
         "Pin the tab and give it a colour that you like",
         "",
     ] {
@@ -101,4 +106,18 @@ fn sentences_that_only_mention_secrets_are_left_alone() {
 fn a_long_text_is_read_in_time() {
     let text = "enter your p a s s ".repeat(20_000);
     assert!(!words().request(&text));
+}
+
+proptest::proptest! {
+    #[test]
+    fn no_text_is_too_odd_to_read(text in "\\PC{0,80}") {
+        let _either = words().name(&text) | words().request(&text);
+    }
+
+    #[test]
+    fn what_nobody_sees_does_not_hide_a_secret(at in 1_usize..8, hidden in "[\u{200b}\u{2060}\u{ad}\u{e0041}\u{202e}]{1,5}") {
+        let mut name = "password".to_owned();
+        name.insert_str(at, &hidden);
+        proptest::prop_assert!(words().name(&name), "{name:?}");
+    }
 }
