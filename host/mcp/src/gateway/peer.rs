@@ -6,6 +6,7 @@ use std::time::Duration;
 use portcullis_gates::{ServerMessage, ServerRequest};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{RequestKind, ResultKind};
+use tokio::sync::mpsc;
 
 use super::Gateway;
 use super::ask::{self, request_kind};
@@ -21,7 +22,7 @@ const ELICITATION_LIMIT: Duration = Duration::from_mins(5);
 const SAMPLING_LIMIT: Duration = Duration::from_secs(30);
 /// A client looks its roots up.
 const ROOTS_LIMIT: Duration = Duration::from_secs(30);
-/// So many messages of one server are judged at once; further ones are dropped and counted.
+/// So many messages of one server wait to be judged; further ones are dropped and counted.
 const MOST_NOTIFICATIONS: usize = 64;
 
 /// The gateway as one connection of a server sees it.
@@ -31,13 +32,23 @@ pub(crate) struct ServerPeer {
     server: Arc<Server>,
     /// Which connection it is.
     pub(crate) number: u64,
-    notifications: Arc<tokio::sync::Semaphore>,
+    passing: mpsc::Sender<Passing>,
+}
+
+/// A notification on its way to sessions.
+#[derive(Debug)]
+struct Passing {
+    method: String,
+    params: Value,
+    sessions: Vec<Arc<ClientSession>>,
 }
 
 impl ServerPeer {
     pub(crate) fn new(gateway: Weak<Gateway>, server: Arc<Server>, number: u64) -> Self {
-        let notifications = Arc::new(tokio::sync::Semaphore::new(MOST_NOTIFICATIONS));
-        Self { gateway, server, number, notifications }
+        let (passing, waiting) = mpsc::channel(MOST_NOTIFICATIONS);
+        // Ends with this peer, which holds the only sender.
+        tokio::spawn(judge(Weak::clone(&gateway), Arc::clone(&server), waiting));
+        Self { gateway, server, number, passing }
     }
 
     /// Answers a request of the server.
@@ -127,7 +138,7 @@ impl ServerPeer {
         }
     }
 
-    /// Passes a notification through the result gate to the sessions that want it.
+    /// Has a notification pass through the result gate to the sessions that want it, in the order of arrival.
     fn pass_on(&self, method: &str, params: Value, wanted: fn(&ClientSession, &Value) -> bool) {
         let Some(gateway) = self.gateway.upgrade() else {
             return;
@@ -136,29 +147,10 @@ impl ServerPeer {
         if sessions.is_empty() {
             return;
         }
-        let Ok(permit) = Arc::clone(&self.notifications).try_acquire_owned() else {
+        let passing = Passing { method: method.to_owned(), params, sessions };
+        if self.passing.try_send(passing).is_err() {
             tracing::debug!(server = %self.server.name(), "a notification was dropped: too many wait to be judged");
-            return;
-        };
-        let (method, server) = (method.to_owned(), Arc::clone(&self.server));
-        tokio::spawn(async move {
-            for session in sessions {
-                let context = gateway.context(&session, &server);
-                let message = ServerMessage {
-                    server: server.name().clone(),
-                    kind: ResultKind::Log,
-                    name: String::new(),
-                    document: params.clone(),
-                };
-                match gateway.gates().result(&context, message).await {
-                    Ok(cleared) => session.link.notify(&method, Some(&cleared.get().document)),
-                    Err(refusal) => tracing::info!(
-                        server = %server.name(), code = refusal.code.as_str(), "a notification of a server was refused"
-                    ),
-                }
-            }
-            drop(permit);
-        });
+        }
     }
 
     /// Takes a line of standard error. The whole of it goes to the server's own log; this is for whoever looks closely.
@@ -170,5 +162,29 @@ impl ServerPeer {
     pub(crate) fn closed(&self, detail: String) {
         let number = self.number;
         self.server.wishes.add(|wanted| wanted.closed = Some((number, detail)));
+    }
+}
+
+/// Passes notifications through the result gate, one after the other.
+async fn judge(gateway: Weak<Gateway>, server: Arc<Server>, mut waiting: mpsc::Receiver<Passing>) {
+    while let Some(Passing { method, params, sessions }) = waiting.recv().await {
+        let Some(gateway) = gateway.upgrade() else {
+            return;
+        };
+        for session in sessions {
+            let context = gateway.context(&session, &server);
+            let message = ServerMessage {
+                server: server.name().clone(),
+                kind: ResultKind::Log,
+                name: String::new(),
+                document: params.clone(),
+            };
+            match gateway.gates().result(&context, message).await {
+                Ok(cleared) => session.link.notify(&method, Some(&cleared.get().document)),
+                Err(refusal) => tracing::info!(
+                    server = %server.name(), code = refusal.code.as_str(), "a notification of a server was refused"
+                ),
+            }
+        }
     }
 }
