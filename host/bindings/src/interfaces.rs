@@ -4,15 +4,15 @@ use std::any::type_name;
 use std::fmt;
 
 use portcullis_model::json::Value;
-use portcullis_model::{Answer, Description, Facts, GateName, Pack, Segment, Subject};
+use portcullis_model::{Description, GateName, Pack};
+use wasmtime::AsContextMut;
 use wasmtime::component::{Instance, InstancePre};
-use wasmtime::{AsContextMut, StoreContextMut};
 
+use crate::gate::{Gate, Guest};
 use crate::generated::exports::portcullis::policy::{
     call_gate, config_gate, environment_gate, lifecycle, listing_gate, request_gate, result_gate,
 };
 use crate::lift::{self, Malformed};
-use crate::lower;
 
 /// A component is no policy of this line.
 #[derive(Debug, thiserror::Error)]
@@ -143,99 +143,23 @@ impl Interfaces {
         Ok(answer.map_err(|error| ConfigureError { place: error.place, message: error.message }))
     }
 
-    /// Lets a policy judge a subject. Without `payload`, documents and segments are left out.
-    pub fn evaluate<T: 'static>(
-        &self,
-        mut store: impl AsContextMut<Data = T>,
-        instance: &Instance,
-        facts: &Facts,
-        subject: &Subject,
-        payload: bool,
-    ) -> Result<Answer, CallError> {
-        let facts = lower::Facts::new(facts);
-        let store = store.as_context_mut();
-        let answer = Call { interfaces: self, store, instance, facts: &facts, payload };
-        match subject {
-            Subject::Config(subject) => answer.config(subject),
-            Subject::Environment(subject) => answer.environment(subject),
-            Subject::Listing(batch) => answer.listing(batch),
-            Subject::Call(subject) => answer.call(subject),
-            Subject::Result(subject) => answer.result(subject),
-            Subject::Request(subject) => answer.request(subject),
-        }
+    /// Looks a gate up in an instance. What is returned can be called any number of times on that instance.
+    pub fn open(&self, mut store: impl AsContextMut, instance: &Instance, gate: GateName) -> Result<Gate, CallError> {
+        let store = &mut store;
+        let guest = match gate {
+            GateName::Config => load(&self.config, |indices| indices.load(store, instance).map(Guest::Config)),
+            GateName::Environment => {
+                load(&self.environment, |indices| indices.load(store, instance).map(Guest::Environment))
+            }
+            GateName::Listing => load(&self.listing, |indices| indices.load(store, instance).map(Guest::Listing)),
+            GateName::Call => load(&self.call, |indices| indices.load(store, instance).map(Guest::Call)),
+            GateName::Result => load(&self.result, |indices| indices.load(store, instance).map(Guest::Result)),
+            GateName::Request => load(&self.request, |indices| indices.load(store, instance).map(Guest::Request)),
+        };
+        Ok(Gate { guest: guest.ok_or(CallError::NotExported(gate))?? })
     }
 }
 
-/// One evaluation: everything but its subject.
-struct Call<'a, T: 'static> {
-    interfaces: &'a Interfaces,
-    store: StoreContextMut<'a, T>,
-    instance: &'a Instance,
-    facts: &'a lower::Facts<'a>,
-    payload: bool,
-}
-
-impl<T: 'static> Call<'_, T> {
-    /// Returns the segments that the guest saw: spans into others would point at nothing it knows.
-    fn seen<'s>(&self, segments: &'s [Segment]) -> &'s [Segment] {
-        if self.payload { segments } else { &[] }
-    }
-
-    fn config(mut self, subject: &portcullis_model::ConfigSubject) -> Result<Answer, CallError> {
-        let indices = self.interfaces.config.as_ref().ok_or(CallError::NotExported(GateName::Config))?;
-        let guest = indices.load(&mut self.store, self.instance)?;
-        let entry = lower::Entry::new(subject, self.payload);
-        let verdict = guest.call_screen(&mut self.store, self.facts.view(), entry.view())?;
-        Ok(Answer::Verdict(lift::verdict(verdict, self.seen(&subject.segments))?))
-    }
-
-    fn environment(mut self, subject: &portcullis_model::EnvironmentSubject) -> Result<Answer, CallError> {
-        let indices = self.interfaces.environment.as_ref().ok_or(CallError::NotExported(GateName::Environment))?;
-        let guest = indices.load(&mut self.store, self.instance)?;
-        let entry = lower::Entry::new(&subject.config, self.payload);
-        let offers = lower::Entry::offers(subject);
-        let selection = guest.call_select(&mut self.store, self.facts.view(), entry.environment(subject, &offers))?;
-        Ok(Answer::Selection(lift::selection(selection, self.seen(&subject.config.segments))?))
-    }
-
-    fn listing(mut self, batch: &portcullis_model::Batch) -> Result<Answer, CallError> {
-        let indices = self.interfaces.listing.as_ref().ok_or(CallError::NotExported(GateName::Listing))?;
-        let guest = indices.load(&mut self.store, self.instance)?;
-        let texts = lower::Batch::new(batch, self.payload);
-        let verdicts = texts.with(|view| guest.call_scan(&mut self.store, self.facts.view(), view))?;
-        if verdicts.len() != batch.items.len() {
-            return Err(Malformed::Count { verdicts: verdicts.len(), items: batch.items.len() }.into());
-        }
-        let verdicts = verdicts
-            .into_iter()
-            .zip(&batch.items)
-            .map(|(verdict, item)| lift::verdict(verdict, self.seen(&item.segments)))
-            .collect::<Result<_, _>>()?;
-        Ok(Answer::Verdicts(verdicts))
-    }
-
-    fn call(mut self, subject: &portcullis_model::CallSubject) -> Result<Answer, CallError> {
-        let indices = self.interfaces.call.as_ref().ok_or(CallError::NotExported(GateName::Call))?;
-        let guest = indices.load(&mut self.store, self.instance)?;
-        let call = lower::Call::new(subject, self.payload);
-        let verdict = guest.call_authorize(&mut self.store, self.facts.view(), call.view())?;
-        Ok(Answer::Verdict(lift::verdict(verdict, self.seen(&subject.segments))?))
-    }
-
-    fn result(mut self, subject: &portcullis_model::ResultSubject) -> Result<Answer, CallError> {
-        let indices = self.interfaces.result.as_ref().ok_or(CallError::NotExported(GateName::Result))?;
-        let guest = indices.load(&mut self.store, self.instance)?;
-        let shown = lower::Shown::new(subject, self.payload);
-        let descriptors = shown.descriptors();
-        let verdict = guest.call_sanitize(&mut self.store, self.facts.view(), shown.view(&descriptors))?;
-        Ok(Answer::Verdict(lift::verdict(verdict, self.seen(&subject.segments))?))
-    }
-
-    fn request(mut self, subject: &portcullis_model::RequestSubject) -> Result<Answer, CallError> {
-        let indices = self.interfaces.request.as_ref().ok_or(CallError::NotExported(GateName::Request))?;
-        let guest = indices.load(&mut self.store, self.instance)?;
-        let request = lower::Request::new(subject, self.payload);
-        let verdict = guest.call_authorize(&mut self.store, self.facts.view(), request.view())?;
-        Ok(Answer::Verdict(lift::verdict(verdict, self.seen(&subject.segments))?))
-    }
+fn load<I>(indices: &Option<I>, load: impl FnOnce(&I) -> wasmtime::Result<Guest>) -> Option<wasmtime::Result<Guest>> {
+    indices.as_ref().map(load)
 }

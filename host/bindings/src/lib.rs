@@ -8,12 +8,14 @@
 
 #![forbid(unsafe_code)]
 
+mod gate;
 mod generated;
 mod interfaces;
 mod lift;
 mod log;
 mod lower;
 
+pub use gate::Gate;
 pub use interfaces::{CallError, ConfigureError, Interfaces, ProbeError};
 pub use lift::Malformed;
 pub use log::{Level, LogSink, add_to_linker};

@@ -50,8 +50,15 @@ impl Default for EngineOptions {
 
 /// No engine could be made.
 #[derive(Debug, thiserror::Error)]
-#[error("the WebAssembly engine could not be started")]
-pub struct EngineError(#[source] wasmtime::Error);
+#[non_exhaustive]
+pub enum EngineError {
+    /// The WebAssembly engine refused.
+    #[error("the WebAssembly engine could not be started")]
+    Engine(#[source] wasmtime::Error),
+    /// A thread could not be started.
+    #[error("the threads of the engine could not be started")]
+    Thread(#[source] std::io::Error),
+}
 
 /// A running engine. Clones share it.
 #[derive(Clone)]
@@ -87,15 +94,15 @@ impl fmt::Debug for Engine {
 impl Engine {
     /// Starts an engine with its ticker and its worker threads; they end with the last clone.
     pub fn new(options: EngineOptions) -> Result<Self, EngineError> {
-        let (main, pooled) = main_engine(&options).map_err(EngineError)?;
-        let drafting = drafting_engine().map_err(EngineError)?;
-        let plain = plain_linker(&main).map_err(EngineError)?;
-        let drafting_plain = plain_linker(&drafting).map_err(EngineError)?;
+        let (main, pooled) = main_engine(&options).map_err(EngineError::Engine)?;
+        let drafting = drafting_engine().map_err(EngineError::Engine)?;
+        let plain = plain_linker(&main).map_err(EngineError::Engine)?;
+        let drafting_plain = plain_linker(&drafting).map_err(EngineError::Engine)?;
         Ok(Self {
             inner: Arc::new(Inner {
-                ticker: Ticker::start(&[&main, &drafting]),
+                ticker: Ticker::start(&[&main, &drafting]).map_err(EngineError::Thread)?,
                 slots: Slots::new(options.slots as usize),
-                workers: Workers::new(options.workers, options.queue),
+                workers: Workers::new(options.workers, options.queue).map_err(EngineError::Thread)?,
                 compatibility: compatibility(&main),
                 plain,
                 inert: OnceLock::new(),

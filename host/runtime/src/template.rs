@@ -1,8 +1,9 @@
 //! A policy that is compiled and linked: what instances are made from.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use portcullis_bindings::{CallError, ConfigureError, Interfaces, ProbeError};
+use portcullis_bindings::{CallError, ConfigureError, Gate, Interfaces, ProbeError};
 use portcullis_gates::Fault;
 use portcullis_model::json::Value;
 use portcullis_model::{Answer, Description, Facts, Pack, PolicyName, Subject};
@@ -67,7 +68,7 @@ pub enum StartError {
 pub(crate) struct Template {
     engine: Engine,
     pre: InstancePre<State>,
-    interfaces: Interfaces,
+    interfaces: Arc<Interfaces>,
     wasi: bool,
     drafting: bool,
 }
@@ -89,7 +90,7 @@ impl Template {
         let wasi = inspection.wants_wasi();
         let linker = engine.linker(drafting, wasi).map_err(LinkError::Imports)?;
         let pre = linker.instantiate_pre(component).map_err(LinkError::Imports)?;
-        let interfaces = Interfaces::probe(&pre).map_err(LinkError::Probe)?;
+        let interfaces = Arc::new(Interfaces::probe(&pre).map_err(LinkError::Probe)?);
         // A gate that only looks like one must not count as absent: its author meant it to judge.
         if let Some(gate) = inspection.gates.iter().find(|gate| !interfaces.exports(**gate)) {
             return Err(LinkError::Gate(*gate));
@@ -122,7 +123,7 @@ impl Template {
         });
         self.engine.awake();
         let instance = self.pre.instantiate(&mut store).map_err(|error| fault::of_instantiation(&error))?;
-        Ok(Live { interfaces: self.interfaces.clone(), store, instance, _slot: slot })
+        Ok(Live { interfaces: Arc::clone(&self.interfaces), gate: None, store, instance, _slot: slot })
     }
 
     /// Makes an instance and configures it.
@@ -143,7 +144,9 @@ impl Template {
 
 /// An instance with its store. The slot is given back after the store is gone: fields are dropped in order.
 pub(crate) struct Live {
-    interfaces: Interfaces,
+    interfaces: Arc<Interfaces>,
+    /// The gate that was called last: a kept instance is mostly called for the same one again.
+    gate: Option<Gate>,
     pub(crate) store: Store<State>,
     pub(crate) instance: Instance,
     _slot: Option<Slot>,
@@ -168,6 +171,12 @@ impl Live {
 
     /// Judges. The caller has started the call by making the instance, or with [`State::begin`].
     pub(crate) fn evaluate(&mut self, facts: &Facts, subject: &Subject, payload: bool) -> Result<Answer, CallError> {
-        self.interfaces.evaluate(&mut self.store, &self.instance, facts, subject, payload)
+        let gate = match self.gate.take().filter(|gate| gate.name() == subject.gate()) {
+            Some(gate) => gate,
+            None => self.interfaces.open(&mut self.store, &self.instance, subject.gate())?,
+        };
+        let answer = gate.evaluate(&mut self.store, facts, subject, payload);
+        self.gate = Some(gate);
+        answer
     }
 }

@@ -31,16 +31,15 @@ struct Queue {
 }
 
 impl Workers {
-    pub(crate) fn new(threads: usize, most: usize) -> Self {
+    /// Starts the threads, at least one: without any no job would ever end.
+    pub(crate) fn new(threads: usize, most: usize) -> std::io::Result<Self> {
         let shared = Arc::new(Shared { queue: Mutex::default(), arrived: Condvar::new(), most });
-        for number in 0..threads {
-            let shared = Arc::clone(&shared);
-            let thread = std::thread::Builder::new().name(format!("policy-{number}")).spawn(move || work(&shared));
-            if let Err(error) = thread {
-                tracing::error!(%error, "a thread for policies could not be started");
-            }
+        let workers = Self { shared };
+        for number in 0..threads.max(1) {
+            let shared = Arc::clone(&workers.shared);
+            std::thread::Builder::new().name(format!("policy-{number}")).spawn(move || work(&shared))?;
         }
-        Self { shared }
+        Ok(workers)
     }
 
     /// Queues a job, or gives up where the queue is full.
@@ -95,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_full_queue_refuses_at_once() {
-        let workers = Workers::new(1, 1);
+        let workers = Workers::new(1, 1).unwrap();
         let (release, held) = mpsc::channel::<()>();
         let (started, running) = mpsc::channel::<()>();
         let first = workers.submit(Box::new(move || {
@@ -111,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_job_that_panics_does_not_take_the_thread_with_it() {
-        let workers = Workers::new(1, 8);
+        let workers = Workers::new(1, 8).unwrap();
         workers.submit(Box::new(|| panic!("on purpose"))).unwrap();
         let (done, seen) = mpsc::channel();
         workers.submit(Box::new(move || done.send(()).unwrap())).unwrap();

@@ -28,7 +28,8 @@ struct Shared {
 }
 
 impl Ticker {
-    pub(super) fn start(engines: &[&wasmtime::Engine]) -> Self {
+    /// Starts the thread. Without it no deadline would ever be met, so nothing may run.
+    pub(super) fn start(engines: &[&wasmtime::Engine]) -> std::io::Result<Self> {
         let shared = Arc::new(Shared {
             left: AtomicU32::new(IDLE_TICKS),
             asleep: AtomicBool::new(false),
@@ -37,13 +38,8 @@ impl Ticker {
         });
         let engines: Vec<_> = engines.iter().map(|engine| engine.weak()).collect();
         let watched = Arc::downgrade(&shared);
-        let thread =
-            std::thread::Builder::new().name("policy-ticker".to_owned()).spawn(move || run(&engines, &watched));
-        if let Err(error) = thread {
-            // Without ticks no deadline is ever met: guests must not run at all, and `awake` is where they start.
-            tracing::error!(%error, "the ticker thread could not be started");
-        }
-        Self { shared }
+        std::thread::Builder::new().name("policy-ticker".to_owned()).spawn(move || run(&engines, &watched))?;
+        Ok(Self { shared })
     }
 
     /// Makes sure that epochs pass from now on.
