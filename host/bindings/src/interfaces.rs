@@ -147,19 +147,23 @@ impl Interfaces {
     pub fn open(&self, mut store: impl AsContextMut, instance: &Instance, gate: GateName) -> Result<Gate, CallError> {
         let store = &mut store;
         let guest = match gate {
-            GateName::Config => load(&self.config, |indices| indices.load(store, instance).map(Guest::Config)),
+            GateName::Config => load(self.config.as_ref(), |indices| indices.load(store, instance).map(Guest::Config)),
             GateName::Environment => {
-                load(&self.environment, |indices| indices.load(store, instance).map(Guest::Environment))
+                load(self.environment.as_ref(), |indices| indices.load(store, instance).map(Guest::Environment))
             }
-            GateName::Listing => load(&self.listing, |indices| indices.load(store, instance).map(Guest::Listing)),
-            GateName::Call => load(&self.call, |indices| indices.load(store, instance).map(Guest::Call)),
-            GateName::Result => load(&self.result, |indices| indices.load(store, instance).map(Guest::Result)),
-            GateName::Request => load(&self.request, |indices| indices.load(store, instance).map(Guest::Request)),
+            GateName::Listing => {
+                load(self.listing.as_ref(), |indices| indices.load(store, instance).map(Guest::Listing))
+            }
+            GateName::Call => load(self.call.as_ref(), |indices| indices.load(store, instance).map(Guest::Call)),
+            GateName::Result => load(self.result.as_ref(), |indices| indices.load(store, instance).map(Guest::Result)),
+            GateName::Request => {
+                load(self.request.as_ref(), |indices| indices.load(store, instance).map(Guest::Request))
+            }
         };
         Ok(Gate { guest: guest.ok_or(CallError::NotExported(gate))?? })
     }
 }
 
-fn load<I>(indices: &Option<I>, load: impl FnOnce(&I) -> wasmtime::Result<Guest>) -> Option<wasmtime::Result<Guest>> {
-    indices.as_ref().map(load)
+fn load<I>(indices: Option<&I>, load: impl FnOnce(&I) -> wasmtime::Result<Guest>) -> Option<wasmtime::Result<Guest>> {
+    indices.map(load)
 }

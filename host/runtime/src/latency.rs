@@ -16,7 +16,7 @@ const WARM_UP: u32 = 4;
 const EVERY: u32 = 16;
 
 /// The counts are halved here, so that a policy that became slow, or fast, is seen as such.
-const WINDOW: u32 = 2048;
+const WINDOW: u32 = 512;
 
 /// Counts measured evaluations and slow ones: the 99th percentile is below [`FAST`] while fewer than one in a hundred is
 /// slow. It is CPU time that counts: a busy machine makes no policy slow.

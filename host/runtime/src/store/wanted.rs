@@ -14,12 +14,37 @@ use super::folder::{self, FileError, Folder};
 use crate::inspect::LARGEST_MODULE;
 use crate::pack::PackFile;
 
+/// The bytes of a module: embedded ones are not copied.
+#[derive(Clone, Debug)]
+pub(crate) enum Module {
+    Embedded(&'static [u8]),
+    Read(Arc<[u8]>),
+}
+
+impl std::ops::Deref for Module {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Self::Embedded(bytes) => bytes,
+            Self::Read(bytes) => bytes,
+        }
+    }
+}
+
+impl PartialEq for Module {
+    fn eq(&self, other: &Self) -> bool {
+        let (left, right): (&[u8], &[u8]) = (self, other);
+        std::ptr::eq(left, right) || left == right
+    }
+}
+
 /// A policy that should be there.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) name: PolicyName,
     pub(crate) source: PolicySource,
-    pub(crate) wasm: Arc<[u8]>,
+    pub(crate) wasm: Module,
     pub(crate) settings: Value,
     pub(crate) packs: Vec<Pack>,
     pub(crate) options: Options,
@@ -104,7 +129,7 @@ impl Plan {
         let wanted = Wanted {
             name: bundled.name.clone(),
             source: PolicySource::Bundle,
-            wasm: bundled.wasm.into(),
+            wasm: Module::Embedded(bundled.wasm),
             settings: laid_over(&bundled.settings, config.map(|config| &config.settings)),
             packs: bundled.packs.clone(),
             options: Options::of(config),
@@ -126,7 +151,7 @@ impl Plan {
                 let wanted = Wanted {
                     name: config.name.clone(),
                     source: PolicySource::Config(path.display().to_string()),
-                    wasm: wasm.into(),
+                    wasm: Module::Read(wasm.into()),
                     settings: laid_over(
                         bundled.map_or(&Value::Null, |wanted| &wanted.settings),
                         Some(&config.settings),
@@ -171,7 +196,7 @@ impl Plan {
             let wanted = Wanted {
                 name: name.clone(),
                 source: PolicySource::Folder(format!("{name}.wasm")),
-                wasm: group.wasm.unwrap_or_default().into(),
+                wasm: Module::Read(group.wasm.unwrap_or_default().into()),
                 settings: laid_over(&group.settings.unwrap_or(Value::Null), own.map(|config| &config.settings)),
                 packs: Vec::new(),
                 options: Options::of(own),

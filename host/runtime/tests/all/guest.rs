@@ -16,8 +16,12 @@ fn folder(path: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
+pub(crate) fn path(name: &str) -> PathBuf {
+    folder("tests/guests").join(format!("{name}.wat"))
+}
+
 fn text(name: &str) -> String {
-    std::fs::read_to_string(folder("tests/guests").join(format!("{name}.wat"))).unwrap()
+    std::fs::read_to_string(path(name)).unwrap()
 }
 
 /// Parts that a guest leaves to an honest policy.

@@ -93,6 +93,15 @@ async fn a_flood_of_log_lines_harms_nobody() {
 }
 
 #[tokio::test]
+async fn a_policy_that_needs_no_payload_is_handed_none() {
+    assert!(allows(&evaluator("no-payload")).await);
+    let told = component_of(
+        &std::fs::read_to_string(crate::guest::path("no-payload")).unwrap().replace(r#""\00")"#, r#""\01")"#),
+    );
+    assert!(!allows(&load(&told).evaluator(Budget::DEFAULT, Isolation::Fresh)).await);
+}
+
+#[tokio::test]
 async fn a_fresh_instance_remembers_nothing() {
     let evaluator = evaluator("remembers");
     for _ in 0..40 {
