@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 
 use clap::Parser as _;
@@ -27,12 +28,15 @@ pub fn main() -> ExitCode {
             return if error.use_stderr() { Exit::Usage } else { Exit::Success }.into();
         }
     };
-    match run(arguments) {
-        Ok(exit) => exit.into(),
-        Err(failure) => {
+    // The panic itself was told on standard error already.
+    let outcome = std::panic::catch_unwind(AssertUnwindSafe(|| run(arguments)));
+    match outcome {
+        Ok(Ok(exit)) => exit.into(),
+        Ok(Err(failure)) => {
             let _unwritable = writeln!(io::stderr(), "{failure}");
             failure.exit().into()
         }
+        Err(_) => Exit::Internal.into(),
     }
 }
 

@@ -57,6 +57,12 @@ impl Display for Failure {
     }
 }
 
+impl Error for Failure {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &(dyn Error + 'static))
+    }
+}
+
 /// Gives an error its place among the exits.
 pub(crate) trait OrExit<T> {
     /// Says what was being done, and how the program ends because it failed.

@@ -1,5 +1,6 @@
 //! The composition: config, policies, gates and servers, put together and taken apart.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use portcullis_config::{Config, Durability, JournalSection};
@@ -31,8 +32,9 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .or_exit(Exit::Gateway, "starting the threads of the gateway")
 }
 
-/// A gateway with everything that belongs to it.
-pub(crate) struct Composition {
+/// A gateway with everything that belongs to it: what a program that embeds Portcullis starts.
+#[derive(Debug)]
+pub struct Composition {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) policies: Arc<PolicyStore>,
     pub(crate) store: Arc<SqliteStore>,
@@ -47,20 +49,32 @@ pub(crate) fn open_store(home: &Home, journal: &JournalSection) -> Result<Arc<Sq
         Durability::Process => portcullis_store::Durability::Process,
         Durability::Power => portcullis_store::Durability::Power,
     };
+    let path = match &journal.path {
+        // Links on the way are the operator's own; the file itself must not be one.
+        Some(path) => match path.parent().unwrap_or(Path::new(".")).canonicalize() {
+            Ok(folder) => folder.join(path.file_name().unwrap_or_default()),
+            Err(_) => path.clone(),
+        },
+        None => home.database(),
+    };
     let retention = Retention { age: journal.keep.unwrap_or(Retention::default().age), ..Retention::default() };
-    SqliteStore::open(home, StoreOptions { durability, retention })
+    SqliteStore::open_file(&path, StoreOptions { durability, retention })
         .map(Arc::new)
         .or_exit(Exit::State, "opening the database")
-        .map_err(|failure| failure.hint("another home folder can be named with `--home` or `PORTCULLIS_HOME`"))
+        .map_err(|failure| failure.hint("another one can be named with `--home`, `PORTCULLIS_HOME` or `journal.path`"))
 }
 
 impl Composition {
     /// Puts a gateway together and begins to load its policies. Every gate is shut until they are there; servers wait
     /// for that, and a client is greeted meanwhile.
-    pub(crate) fn start(home: &Home, config: &Config) -> Result<Self, Failure> {
+    ///
+    /// Call it inside a tokio runtime; `Gateway::start` (which a client's `initialize` does) then starts the servers.
+    pub fn start(home: &Home, config: &Config) -> Result<Self, Failure> {
         let store = open_store(home, &config.journal)?;
         let policies = Arc::new(policies::store(home, config, &store)?);
-        let gates = Arc::new(Gates::new(policies::shut(config), Arc::clone(&store) as _));
+        let key = home.key("digest.key").or_exit(Exit::State, "reading the key of digests")?;
+        let gates = Gates::new(policies::shut(config), Arc::clone(&store) as _).with_digest_key(key);
+        let gates = Arc::new(gates);
         let logs = home.folder("logs").or_exit(Exit::State, "opening the folder for logs")?;
         let (loaded, ready) = watch::channel(false);
         let options = GatewayOptions {
@@ -81,15 +95,30 @@ impl Composition {
         Ok(Self { gateway, policies, store, ready, loading: Some(loading) })
     }
 
+    /// Returns the gateway, to be given clients.
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    /// Returns the policies, to be asked what they are.
+    pub fn policies(&self) -> &Arc<PolicyStore> {
+        &self.policies
+    }
+
+    /// Returns the store, to read the journal.
+    pub fn store(&self) -> &Arc<SqliteStore> {
+        &self.store
+    }
+
     /// Waits until the policies are loaded.
-    pub(crate) async fn ready(&self) {
+    pub async fn ready(&self) {
         // The sender is gone only where loading panicked; then every gate stays shut, and that is told elsewhere.
         let mut ready = self.ready.clone();
         let _gone = ready.wait_for(|ready| *ready).await;
     }
 
     /// Ends all servers, then stops watching.
-    pub(crate) async fn shut_down(mut self) {
+    pub async fn shut_down(mut self) {
         self.gateway.shutdown().await;
         policies::remember_versions(&self.policies, &self.store);
         // A compile that still runs cannot be cancelled; the process ends without it.

@@ -2,7 +2,25 @@
 //! WebAssembly component.
 //!
 //! This crate is the composition root: the only one that sees policies' runtime and MCP transports at once. The binary
-//! is [`main`]; a program that embeds the gateway uses the re-exported crates.
+//! is [`main`]; a program that embeds the gateway starts a [`Composition`]:
+//!
+//! ```no_run
+//! use portcullis::config::{Config, Surroundings};
+//! use portcullis::model::Origin;
+//! use portcullis::store::Home;
+//! use portcullis::{Composition, mcp};
+//!
+//! # async fn example(client: tokio::io::DuplexStream) -> Result<(), Box<dyn std::error::Error>> {
+//! let home = Home::open("/home/me/.portcullis".as_ref())?;
+//! let config = Config::read(&home.config_file(), Origin::ConfigFile, &Surroundings::process())?;
+//! let composition = Composition::start(&home, &config)?;
+//! // Stdio servers are supervised by this very program: it calls `portcullis_supervisor::run` for `supervise`.
+//! let (reader, writer) = tokio::io::split(client);
+//! mcp::serve_stdio(composition.gateway().clone(), reader, writer).await?;
+//! composition.shut_down().await;
+//! # Ok(())
+//! # }
+//! ```
 
 #![forbid(unsafe_code)]
 
@@ -26,6 +44,7 @@ mod telemetry;
 pub use dispatch::main;
 pub use exit::Exit;
 pub use failure::Failure;
+pub use gateway::Composition;
 
 pub use portcullis_bundle as bundle;
 pub use portcullis_config as config;

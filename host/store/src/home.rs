@@ -23,6 +23,15 @@ pub enum HomeError {
     /// Something else stands where a folder should.
     #[error("`{0}` is not a folder")]
     NotAFolder(PathBuf),
+    /// A key could not be read or made.
+    #[error("the key `{path}` cannot be used")]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// What the system said, or what is wrong with the file.
+        #[source]
+        source: io::Error,
+    },
     /// The folder belongs to another user, who could read and change what we keep.
     #[error("`{0}` belongs to another user")]
     ForeignOwner(PathBuf),

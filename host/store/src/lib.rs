@@ -31,6 +31,7 @@ mod migrate;
 mod open;
 mod pins;
 mod query;
+mod secret;
 mod store;
 mod versions;
 

@@ -1,5 +1,6 @@
 //! The SQLite-backed store.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -87,18 +88,22 @@ pub(crate) enum Leader {
 impl SqliteStore {
     /// Opens the database of a home, creating or migrating it where needed. Blocks for the disk.
     pub fn open(home: &Home, options: StoreOptions) -> Result<Self, OpenError> {
+        Self::open_file(&home.database(), options)
+    }
+
+    /// Opens a database elsewhere, in a folder that is as private as the operator made it.
+    pub fn open_file(path: &Path, options: StoreOptions) -> Result<Self, OpenError> {
         let leader = match options.durability {
             Durability::Process => Leader::Caller,
             Durability::Power => Leader::Thread,
         };
-        Self::open_with(home, options, leader)
+        Self::open_with(path, options, leader)
     }
 
-    pub(crate) fn open_with(home: &Home, options: StoreOptions, leader: Leader) -> Result<Self, OpenError> {
-        let path = home.database();
-        let writer = open::open_and_migrate(&path, options.durability)?;
-        let reader = open::open(&path, options.durability)?;
-        let own = open::open(&path, options.durability)?;
+    pub(crate) fn open_with(path: &Path, options: StoreOptions, leader: Leader) -> Result<Self, OpenError> {
+        let writer = open::open_and_migrate(path, options.durability)?;
+        let reader = open::open(path, options.durability)?;
+        let own = open::open(path, options.durability)?;
         let group = Arc::new(Group::new(Writer::new(writer)));
         let shared = Arc::clone(&group);
         let thread = std::thread::Builder::new()

@@ -26,7 +26,7 @@ fn what_a_record_costs() {
         for (callers, workers) in [(1, 2), (16, 1), (16, 2)] {
             let (_folder, home) = home();
             let options = StoreOptions { durability, ..StoreOptions::default() };
-            let store = SqliteStore::open_with(&home, options, leader).unwrap();
+            let store = SqliteStore::open_with(&home.database(), options, leader).unwrap();
             let store = std::sync::Arc::new(store);
             let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).build().unwrap();
             let start = Instant::now();

@@ -48,6 +48,34 @@ fn a_link_in_the_place_of_the_database_is_not_followed() {
 }
 
 #[test]
+fn a_key_is_made_once_and_only_for_its_owner() {
+    let (_folder, home) = home();
+    let key = home.key("digest.key").unwrap();
+    assert_ne!(key, [0; 32]);
+    assert_eq!(home.key("digest.key").unwrap(), key);
+    assert_ne!(home.key("other.key").unwrap(), key);
+    let path = home.path().join("digest.key");
+    assert_eq!(mode(&path), 0o600);
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(matches!(home.key("digest.key"), Err(HomeError::Key { .. })), "others have read it");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::write(&path, b"short").unwrap();
+    assert!(matches!(home.key("digest.key"), Err(HomeError::Key { .. })));
+}
+
+#[test]
+fn gateways_that_start_at_once_agree_on_a_key() {
+    let (_folder, home) = home();
+    let keys: Vec<_> = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..4).map(|_| scope.spawn(|| home.key("digest.key"))).collect();
+        all.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    // Threads of one process share the name of the file beside; one that loses that race fails and changes nothing.
+    let agreed = home.key("digest.key").unwrap();
+    assert!(keys.iter().filter_map(|key| key.as_ref().ok()).all(|key| *key == agreed));
+}
+
+#[test]
 fn a_file_in_the_place_of_the_home_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("home");
