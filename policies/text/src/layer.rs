@@ -73,10 +73,10 @@ pub(crate) const CUES: [(&str, Encoding); 10] = [
     ("rot 13", Encoding::Rot13),
     ("caesar", Encoding::Rot13),
     ("backwards", Encoding::Reversed),
-    ("reversed", Encoding::Reversed),
-    ("right to left", Encoding::Reversed),
     ("eht", Encoding::Reversed),
-    ("dna", Encoding::Reversed),
+    ("erongi", Encoding::Reversed),
+    ("snoitcurtsni", Encoding::Reversed),
+    ("metsys", Encoding::Reversed),
     ("*%20*", Encoding::Percent),
 ];
 

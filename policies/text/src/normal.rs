@@ -24,7 +24,7 @@ pub struct Normal<'a> {
 impl<'a> Normal<'a> {
     /// Normalises `text`. Plain ASCII without entities or escapes is borrowed as it is.
     pub fn new(text: &'a str) -> Self {
-        if hidden::is_plain(text) && !entity::may_occur(text) {
+        if is_wholly_ordinary(text) || hidden::is_plain(text) && !entity::may_occur(text) {
             return Self { text: Cow::Borrowed(text), runs: Vec::new(), mixed: None, overlays: 0, escaped: None };
         }
         Writer::new(text).run()
@@ -250,6 +250,11 @@ impl<'a> Writer<'a> {
 /// True for bytes that stand for themselves: ASCII without control characters and without what begins a reference.
 const fn is_ordinary(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r') && byte != b'&' && byte != b'\\'
+}
+
+/// The same for a whole text, in blocks: without an early end inside a block the test becomes vector instructions.
+fn is_wholly_ordinary(text: &str) -> bool {
+    text.as_bytes().chunks(64).all(|block| block.iter().fold(true, |all, byte| all & is_ordinary(*byte)))
 }
 
 /// Returns how many letters begin a run of bytes.

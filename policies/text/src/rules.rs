@@ -3,6 +3,7 @@
 //! A pack is compiled once. A scan then costs: one pass of an automaton over the bytes (literals), one pass for tags,
 //! one for words; patterns are tried only where their first word stands and all their words occur in the text.
 
+mod anchor;
 mod lexicon;
 mod literal;
 mod names;
@@ -107,6 +108,8 @@ pub struct Rules {
     /// Patterns that a flag may begin, with the flags.
     by_flag: Vec<(Flags, u16)>,
     literals: Literals,
+    /// True where some pattern has no anchor: then every text is read whole.
+    unanchored: bool,
     tags: Tags,
 }
 
@@ -188,6 +191,12 @@ impl Rules {
             literals.extend(rule.literals.iter().map(|literal| (index, literal.as_str())));
             rule.tags.iter().for_each(|tag| tags.insert(tag, index));
         }
+        let unanchored = drafts.iter().any(|(_, draft)| draft.anchor().is_none());
+        let anchors = if unanchored {
+            BTreeSet::new()
+        } else {
+            drafts.iter().filter_map(|(_, draft)| draft.anchor()).flatten().cloned().collect()
+        };
         let entries = drafts.iter().flat_map(|(_, draft)| draft.entries()).cloned().collect();
         let (lexicon, covered) = Lexicon::build(&entries)?;
         let lexemes = covered.values().flatten().copied().max().map_or(0, usize::from) + 1;
@@ -198,7 +207,8 @@ impl Rules {
             patterns: Vec::new(),
             by_lexeme: vec![Vec::new(); lexemes],
             by_flag: Vec::new(),
-            literals: Literals::build(&literals)?,
+            literals: Literals::build(&literals, &anchors)?,
+            unanchored,
             tags,
         };
         for (rule, draft) in drafts {
@@ -268,7 +278,9 @@ impl Rules {
         if depth == DEPTH {
             return;
         }
-        let turned = ciphers.into_iter().filter_map(|encoding| layer::turned(normal.text(), encoding));
+        // A whole text is turned once: turned twice it would be the text again.
+        let turned =
+            ciphers.into_iter().filter(|_| depth == 0).filter_map(|encoding| layer::turned(normal.text(), encoding));
         for fragment in layer::fragments(normal.text()).into_iter().chain(turned) {
             let (range, inner) = place(fragment.range.clone());
             let encoding = inner.unwrap_or(fragment.encoding);
@@ -290,13 +302,36 @@ impl Rules {
             }
         };
         let mut ciphers = Vec::new();
+        let mut anchors = Vec::new();
         self.literals.scan(text, |meaning, range| match meaning {
             Meaning::Rule(rule) => found(rule, range),
             Meaning::Cipher(encoding) if !ciphers.contains(&encoding) => ciphers.push(encoding),
             Meaning::Cipher(_) => {}
+            Meaning::Anchor => anchors.push(range.start),
         });
         self.tags.scan(text, &mut found);
-        token::tokens(text, &self.lexicon, names, &mut scratch.tokens);
+        if self.unanchored {
+            self.scan_words(text, 0..text.len(), names, place, scratch);
+        } else {
+            // Found in the order of their ends: longer words may begin before shorter ones that end sooner.
+            anchors.sort_unstable();
+            for window in anchor::windows(text, &anchors) {
+                self.scan_words(text, window, names, place, scratch);
+            }
+        }
+        ciphers
+    }
+
+    /// Tries the patterns on a part of the text.
+    fn scan_words(
+        &self,
+        text: &str,
+        window: Range<usize>,
+        names: &Names<'_>,
+        place: &dyn Fn(Range<usize>) -> (Range<usize>, Option<Encoding>),
+        scratch: &mut Scratch,
+    ) {
+        token::tokens(text, window, &self.lexicon, names, &mut scratch.tokens);
         scratch.seen.collect(&scratch.tokens, self.lexemes);
         scratch.possible.clear();
         scratch.possible.resize(self.patterns.len(), None);
@@ -320,7 +355,6 @@ impl Rules {
                 }
             }
         }
-        ciphers
     }
 
     /// Joins signals to combined rules, applies exceptions and drops what is a mere signal.

@@ -1,10 +1,11 @@
 //! Exact strings and tags.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
+use super::lexicon::Entry;
 use crate::layer::{CUES, Encoding};
 
 /// All literals of a pack in one automaton.
@@ -20,6 +21,8 @@ pub(super) struct Literals {
 pub(super) enum Meaning {
     /// A match of the rule with that index.
     Rule(usize),
+    /// A pattern may match around here.
+    Anchor,
     /// The text may be turned by a cipher.
     Cipher(Encoding),
 }
@@ -37,7 +40,7 @@ struct Source {
 pub struct LiteralsError(#[source] aho_corasick::BuildError);
 
 impl Literals {
-    pub(super) fn build(literals: &[(usize, &str)]) -> Result<Self, LiteralsError> {
+    pub(super) fn build(literals: &[(usize, &str)], anchors: &BTreeSet<Entry>) -> Result<Self, LiteralsError> {
         let mut sources = Vec::with_capacity(literals.len() + CUES.len());
         let mut texts = Vec::with_capacity(literals.len() + CUES.len());
         let ciphers = CUES.iter().map(|(cue, encoding)| (Meaning::Cipher(*encoding), *cue));
@@ -54,6 +57,10 @@ impl Literals {
                 right: !open_right && edge(text.chars().next_back()),
             });
             texts.push(text);
+        }
+        for anchor in anchors {
+            sources.push(Source { meaning: Meaning::Anchor, left: true, right: !anchor.prefix });
+            texts.push(anchor.word.clone());
         }
         let automaton = AhoCorasick::builder()
             .kind(Some(AhoCorasickKind::DFA))

@@ -1,19 +1,20 @@
 //! Names that texts may mention.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 /// The judged item's own name and the names of what else is published.
 #[derive(Clone, Debug, Default)]
 pub struct Names<'a> {
     own: &'a str,
-    others: HashSet<&'a str>,
+    others: Rc<HashSet<&'a str>>,
 }
 
 impl<'a> Names<'a> {
     /// Collects names. Words of fewer than four letters and plain dictionary words without a mark of code are left
     /// out by [`Names::is_name`]: "search" in a sentence is no mention of a tool called `search`.
     pub fn new(own: &'a str, others: impl IntoIterator<Item = &'a str>) -> Self {
-        Self { own, others: others.into_iter().filter(|name| Self::is_name(name) && *name != own).collect() }
+        Self { own, others: Rc::new(others.into_iter().filter(|name| Self::is_name(name) && *name != own).collect()) }
     }
 
     /// True for names that can be told from ordinary words: long enough, with an underscore, hyphen, dot, digit or
@@ -27,7 +28,7 @@ impl<'a> Names<'a> {
     /// The same names seen from another item of the same catalogue.
     #[must_use]
     pub fn with_own(&self, own: &'a str) -> Self {
-        Self { own, others: self.others.clone() }
+        Self { own, others: Rc::clone(&self.others) }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -17,6 +17,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::anchor;
 use super::lexicon::{Entry, Lexeme};
 use super::token::{Flags, Token};
 
@@ -251,6 +252,17 @@ impl Draft {
     /// The words that the pattern needs numbered.
     pub(super) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.elements.iter().flat_map(|(_, choice)| &choice.entries)
+    }
+
+    /// The words of which a match must have one, of the element where they are rarest; nothing where every element may
+    /// be a common word or a mere shape.
+    pub(super) fn anchor(&self) -> Option<&BTreeSet<Entry>> {
+        let elements =
+            self.elements.iter().filter(|(shape, choice)| *shape == Shape::One && choice.any == Flags::default());
+        elements
+            .filter_map(|(_, choice)| Some((anchor::rarity(&choice.entries)?, &choice.entries)))
+            .min_by_key(|(rarity, _)| *rarity)
+            .map(|(_, entries)| entries)
     }
 
     /// Compiles the pattern against the numbered words.

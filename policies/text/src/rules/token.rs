@@ -1,5 +1,7 @@
 //! Cutting a normalised text into words, paths, addresses and marks.
 
+use std::ops::Range;
+
 use super::lexicon::{Lexeme, Lexicon};
 use super::names::Names;
 
@@ -77,12 +79,14 @@ pub(super) struct Token {
     pub(super) flags: Flags,
 }
 
-/// Cuts `text` into tokens, looking each word up.
-pub(super) fn tokens(text: &str, lexicon: &Lexicon, names: &Names<'_>, out: &mut Vec<Token>) {
+/// Cuts a part of `text` into tokens, looking each word up.
+pub(super) fn tokens(text: &str, window: Range<usize>, lexicon: &Lexicon, names: &Names<'_>, out: &mut Vec<Token>) {
     out.clear();
-    let bytes = text.as_bytes();
+    let bytes = text.as_bytes().get(..window.end).unwrap_or_default();
     let at = |offset: usize| bytes.get(offset).copied().unwrap_or_default();
-    let (mut offset, mut sentence, mut line, mut quote) = (0, true, true, None);
+    let opens = window.start == 0;
+    let line_begins = opens || window.start.checked_sub(1).is_some_and(|before| at(before) == b'\n');
+    let (mut offset, mut sentence, mut line, mut quote) = (window.start, opens, line_begins, None);
     while offset < bytes.len() {
         let byte = at(offset);
         let previous = offset.checked_sub(1).map_or(b' ', at);
