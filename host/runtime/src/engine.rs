@@ -196,7 +196,28 @@ fn base() -> Config {
     config
 }
 
+/// Makes the engine that judges. Address space decides how: with 4 GiB for each slot, compiled code needs no bounds checks;
+/// where a container limits address space, slots as large as their memory do; where even those do not fit, each guest's
+/// memory is mapped anew.
 fn main_engine(options: &EngineOptions) -> wasmtime::Result<(wasmtime::Engine, bool)> {
+    let roomy = pooled(options, None);
+    let tight = || pooled(options, Some(options.memory));
+    let engine = roomy.or_else(|error| {
+        tracing::info!(%error, "no address space for roomy guest memories: code is compiled with bounds checks");
+        tight()
+    });
+    match engine {
+        Ok(engine) => Ok((engine, true)),
+        Err(error) => {
+            tracing::warn!(%error, "no pool of guest memories: each evaluation maps its own");
+            let mut config = base();
+            reserve(&mut config, options.memory);
+            Ok((wasmtime::Engine::new(&config)?, false))
+        }
+    }
+}
+
+fn pooled(options: &EngineOptions, reservation: Option<u64>) -> wasmtime::Result<wasmtime::Engine> {
     let mut config = base();
     let memory = usize::try_from(options.memory).unwrap_or(usize::MAX);
     let mut pool = PoolingAllocationConfig::new();
@@ -213,18 +234,21 @@ fn main_engine(options: &EngineOptions) -> wasmtime::Result<(wasmtime::Engine, b
         .max_unused_warm_slots(options.slots)
         .pagemap_scan(Enabled::Auto);
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool));
-    match wasmtime::Engine::new(&config) {
-        Ok(engine) => Ok((engine, true)),
-        Err(error) => {
-            tracing::warn!(%error, "no pool of guest memories: each evaluation maps its own");
-            config.allocation_strategy(InstanceAllocationStrategy::OnDemand);
-            Ok((wasmtime::Engine::new(&config)?, false))
-        }
+    if let Some(bytes) = reservation {
+        reserve(&mut config, bytes);
     }
+    wasmtime::Engine::new(&config)
+}
+
+/// Reserves no more address space for a memory than it may have, and a page of guard behind it.
+fn reserve(config: &mut Config, bytes: u64) {
+    config.memory_reservation(bytes).memory_reservation_for_growth(0).memory_guard_size(64 * 1024);
 }
 
 fn drafting_engine() -> wasmtime::Result<wasmtime::Engine> {
     let mut config = base();
+    // One guest at a time, whose memory may grow wherever it lies.
+    reserve(&mut config, 64 * MIB);
     config.cranelift_opt_level(OptLevel::None).allocation_strategy(InstanceAllocationStrategy::OnDemand);
     wasmtime::Engine::new(&config)
 }
