@@ -85,6 +85,7 @@ impl PolicyStore {
     /// `updating`.
     pub(super) fn update(&self) -> bool {
         let config = lock(&self.config).clone();
+        let distrusted = self.loader.alarms();
         let mut draft = self.lock().clone();
         draft.required =
             config.required.clone().unwrap_or_else(|| self.bundle.iter().map(|bundled| bundled.name.clone()).collect());
@@ -100,6 +101,11 @@ impl PolicyStore {
         }
         changed |= self.remove_unwanted(&mut draft, &plan, &mut refused);
         changed |= draft.note_missing(&plan);
+        let distrusted = self.loader.alarms() - distrusted;
+        if distrusted > 0 {
+            let reason = format!("{distrusted} files were not trusted; what they held was compiled anew");
+            self.tell(PolicyEvent::Alarm { what: "cache".to_owned(), reason });
+        }
         for (what, reason) in alarms.into_iter().filter(|_| changed) {
             self.tell(PolicyEvent::Alarm { what, reason });
         }

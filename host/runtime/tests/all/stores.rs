@@ -289,6 +289,32 @@ fn a_policy_that_fails_its_self_test_is_not_published() {
 }
 
 #[test]
+fn a_cache_that_was_tampered_with_is_an_alarm_and_the_policies_are_there_all_the_same() {
+    let folder = TempDir::new().unwrap();
+    let cache = folder.path().join("cache");
+    let bundled =
+        |wasm: &'static [u8]| BundledPolicy { name: policy("guest"), wasm, settings: Value::Null, packs: Vec::new() };
+    let wasm: &'static [u8] = component_of("").leak();
+    let engine = engine();
+    let store = || {
+        let loader = Loader::with_cache(engine.clone(), &cache).unwrap();
+        PolicyStore::new(loader, vec![bundled(wasm)], StoreConfig::default())
+    };
+    store().load();
+    for entry in fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path()) {
+        if entry.extension().is_some_and(|extension| extension == "policy") {
+            fs::write(entry, b"native code of somebody else").unwrap();
+        }
+    }
+    let store = store();
+    let mut events = store.events();
+    assert_eq!(store.load().policies().len(), 1);
+    assert_eq!(store.alarms(), 1);
+    let told: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
+    assert!(told.iter().any(|event| matches!(event, PolicyEvent::Alarm { what, .. } if what == "cache")), "{told:?}");
+}
+
+#[test]
 fn a_watched_folder_is_followed_once_it_settled() {
     let home = Home::new();
     let watching = Watching::start(Arc::clone(&home.store), Arc::clone(&home.gates)).unwrap();
