@@ -30,8 +30,15 @@ fn main() -> Result<(), Failure> {
 
 /// Names what the policies are made of. Cargo looks into folders for itself.
 fn watch(workspace: &Path) {
-    let shared =
-        ["Cargo.toml", "Cargo.lock", "wit/v0.1", "sdk/rust/src", "sdk/rust/Cargo.toml", "policies/bundle/build"];
+    let shared = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "wit/v0.1",
+        "sdk/rust/src",
+        "sdk/rust/Cargo.toml",
+        "policies/text",
+        "policies/bundle/build",
+    ];
     let own = POLICIES
         .iter()
         .flat_map(|name| ["src", "packs", "settings.yaml", "Cargo.toml"].map(|part| format!("policies/{name}/{part}")));
