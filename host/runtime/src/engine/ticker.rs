@@ -23,7 +23,8 @@ struct Shared {
     /// Ticks that may still pass before the thread goes to sleep.
     left: AtomicU32,
     asleep: AtomicBool,
-    lock: Mutex<()>,
+    /// True once the ticker is gone.
+    closed: Mutex<bool>,
     wake: Condvar,
 }
 
@@ -33,7 +34,7 @@ impl Ticker {
         let shared = Arc::new(Shared {
             left: AtomicU32::new(IDLE_TICKS),
             asleep: AtomicBool::new(false),
-            lock: Mutex::new(()),
+            closed: Mutex::new(false),
             wake: Condvar::new(),
         });
         let engines: Vec<_> = engines.iter().map(|engine| engine.weak()).collect();
@@ -46,7 +47,7 @@ impl Ticker {
     pub(super) fn awake(&self) {
         self.shared.left.store(IDLE_TICKS, Ordering::SeqCst);
         if self.shared.asleep.load(Ordering::SeqCst) {
-            let _guard = self.shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
+            let _closed = self.shared.closed.lock().unwrap_or_else(PoisonError::into_inner);
             self.shared.wake.notify_one();
         }
     }
@@ -54,7 +55,7 @@ impl Ticker {
 
 impl Drop for Ticker {
     fn drop(&mut self) {
-        let _guard = self.shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        *self.shared.closed.lock().unwrap_or_else(PoisonError::into_inner) = true;
         self.shared.wake.notify_one();
     }
 }
@@ -77,13 +78,46 @@ fn run(engines: &[EngineWeak], watched: &Weak<Shared>) {
     }
 }
 
-/// Sleeps until a guest is about to run. Wakes now and then by itself, so that a dropped ticker ends.
+/// Sleeps until a guest is about to run, or the ticker is gone.
 fn sleep(shared: &Shared) {
     shared.asleep.store(true, Ordering::SeqCst);
-    let guard = shared.lock.lock().unwrap_or_else(PoisonError::into_inner);
+    let closed = shared.closed.lock().unwrap_or_else(PoisonError::into_inner);
     // Whoever started a guest before `asleep` was visible has stored its ticks by now.
-    if shared.left.load(Ordering::SeqCst) == 0 {
-        drop(shared.wake.wait_timeout(guard, Duration::from_secs(1)));
-    }
+    let idle = |closed: &mut bool| !*closed && shared.left.load(Ordering::SeqCst) == 0;
+    drop(shared.wake.wait_while(closed, idle));
     shared.asleep.store(false, Ordering::SeqCst);
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+
+    fn engine() -> wasmtime::Engine {
+        wasmtime::Engine::new(wasmtime::Config::new().epoch_interruption(true)).unwrap()
+    }
+
+    fn until(condition: impl Fn() -> bool) {
+        let before = Instant::now();
+        while !condition() {
+            assert!(before.elapsed() < Duration::from_secs(20));
+            std::thread::sleep(TICK);
+        }
+    }
+
+    #[test]
+    fn an_idle_ticker_sleeps_wakes_for_a_guest_and_ends_with_its_engine() {
+        let engine = engine();
+        let ticker = Ticker::start(&[&engine]).unwrap();
+        ticker.shared.left.store(0, Ordering::SeqCst);
+        until(|| ticker.shared.asleep.load(Ordering::SeqCst));
+        ticker.awake();
+        until(|| !ticker.shared.asleep.load(Ordering::SeqCst));
+        ticker.shared.left.store(0, Ordering::SeqCst);
+        until(|| ticker.shared.asleep.load(Ordering::SeqCst));
+        let shared = Arc::downgrade(&ticker.shared);
+        drop(ticker);
+        until(|| shared.strong_count() == 0);
+    }
 }
