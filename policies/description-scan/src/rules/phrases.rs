@@ -1,6 +1,6 @@
 //! Rules about wording: the pack, and what its matches lead to.
 
-use portcullis_sdk::{ConfigureError, Pack, Segment, Severity};
+use portcullis_sdk::{ConfigureError, Pack, Role, Segment, Severity};
 use portcullis_text::layer::Encoding;
 use portcullis_text::rules::{self, Names, Rules, Scanner};
 
@@ -40,6 +40,10 @@ pub(crate) fn look(
         };
         let (mut severity, mut level) = (severity(info.severity), level(hit.level));
         let mut message = info.summary.clone();
+        if segment.role == Role::Instructions && rule == "prerequisite" && severity < Severity::Critical {
+            // Instructions are there to say in which order a server's tools are called.
+            level = level.min(Level::Flag);
+        }
         if let Some(encoding) = hit.encoding {
             // Whoever encodes an instruction means to hide it: one step up.
             level = if level == Level::Ask { Level::Hide } else { Level::Ask };

@@ -93,7 +93,8 @@ pub(super) fn look(text: &str, hit: Range<usize>, names: &Names, strictness: Str
     let bytes = text.as_bytes();
     let in_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     let next = bytes.get(hit.end).copied().unwrap_or_default();
-    if in_name(&next) {
+    // A bare name before a closing bracket is an index or the host's own marker, whose rule may be called like this.
+    if in_name(&next) || next == b']' {
         return None;
     }
     let left = bytes.get(..hit.start)?.iter().rev().take(LONGEST_NAME).take_while(|byte| in_name(byte)).count();
