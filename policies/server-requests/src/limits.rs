@@ -12,7 +12,7 @@ pub(crate) struct Limits<'a> {
     pub(crate) timeout_milliseconds: u64,
     pub(crate) tokens: u64,
     pub(crate) tokens_per_hour: u64,
-    pub(crate) tool_rounds: u32,
+    pub(crate) tool_rounds: u64,
     pub(crate) model: Option<&'a str>,
     pub(crate) models: &'a [String],
     pub(crate) form: Mode,
@@ -48,7 +48,7 @@ impl<'a> Limits<'a> {
             tokens: laid_over!(own, general, max_tokens_cap).copied().unwrap_or(4_096),
             tokens_per_hour: laid_over!(own, general, max_tokens_per_hour).copied().unwrap_or(500_000),
             tool_rounds: laid_over!(own, general, max_tool_rounds).copied().unwrap_or(5),
-            model: laid_over!(own, general, model).map(String::as_str),
+            model: laid_over!(own, general, model).map(String::as_str).filter(|model| !model.is_empty()),
             models: laid_over!(own, general, allowed_models).map_or(&[], Vec::as_slice),
             form: match laid_over!(own_elicitation, elicitation, form).copied() {
                 Some(mode) if asked => mode,
@@ -64,8 +64,11 @@ impl<'a> Limits<'a> {
     }
 }
 
-/// The settings hold finite seconds of at most an hour, so neither step fails.
+/// The longest time limit, in seconds. A longer wait for a person or a model is a hang.
+const LONGEST_TIMEOUT: f64 = 3_600.0;
+
+/// The settings hold more than no seconds, so neither step fails.
 fn milliseconds(seconds: f64) -> u64 {
-    let duration = Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    let duration = Duration::try_from_secs_f64(seconds.min(LONGEST_TIMEOUT)).unwrap_or_default();
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).max(1)
 }

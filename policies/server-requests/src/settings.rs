@@ -6,9 +6,6 @@ use std::collections::BTreeMap;
 use portcullis_sdk::ConfigureError;
 use serde::Deserialize;
 
-/// The longest time limit that can be set, in seconds. A longer wait for a person or a model is a hang.
-const LONGEST_TIMEOUT: f64 = 3_600.0;
-
 /// The settings. What is left out has the default that the README states.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
@@ -71,14 +68,14 @@ pub struct Sampling {
     pub mode: Option<Mode>,
     /// Requests in a minute, at least 1.
     pub max_rpm: Option<u64>,
-    /// Seconds that the model may take.
+    /// Seconds that the model may take; more than an hour counts as an hour.
     pub timeout: Option<f64>,
     /// Tokens of one answer, at least 1.
     pub max_tokens_cap: Option<u64>,
     /// Tokens of all answers in an hour, counted as they are asked for.
     pub max_tokens_per_hour: Option<u64>,
     /// Requests with tools in a row; 0 refuses tools.
-    pub max_tool_rounds: Option<u32>,
+    pub max_tool_rounds: Option<u64>,
     /// The one model that may be used.
     pub model: Option<String>,
     /// Globs over names of models; empty allows any.
@@ -99,7 +96,7 @@ pub struct Elicitation {
     pub form: Option<Mode>,
     /// Globs over the hosts that a URL may name; without one, URLs are refused.
     pub url_hosts: Option<Vec<String>>,
-    /// Seconds that the user may take.
+    /// Seconds that the user may take; more than an hour counts as an hour.
     pub timeout: Option<f64>,
 }
 
@@ -129,8 +126,8 @@ fn check(place: &str, sampling: &Sampling, elicitation: &Elicitation) -> Result<
         return refuse("/sampling/max_tokens_cap", "must be at least 1; `mode: off` refuses every request");
     }
     for (key, timeout) in [("/sampling/timeout", sampling.timeout), ("/elicitation/timeout", elicitation.timeout)] {
-        if timeout.is_some_and(|seconds| !(seconds > 0.0 && seconds <= LONGEST_TIMEOUT)) {
-            return refuse(key, "must be more than 0 and at most 3600 seconds");
+        if timeout.is_some_and(|seconds| !(seconds > 0.0 && seconds.is_finite())) {
+            return refuse(key, "must be more than 0 seconds");
         }
     }
     Ok(())

@@ -25,7 +25,7 @@ pub(super) fn refuse(facts: &Facts, sampling: &Sampling, limits: &Limits<'_>) ->
     if limits.tool_rounds == 0 {
         return Some(deny(ID, Severity::Medium, "sampling-tools-off", "the settings refuse sampling with tools"));
     }
-    (facts.tool_rounds >= limits.tool_rounds).then(|| {
+    (u64::from(facts.tool_rounds) >= limits.tool_rounds).then(|| {
         let message = ["the limit is ", &limits.tool_rounds.to_string(), " rounds with tools"].concat();
         deny(ID, Severity::Medium, "sampling-tool-rounds", &message)
     })
