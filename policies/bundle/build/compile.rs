@@ -52,7 +52,7 @@ pub(crate) fn modules(workspace: &Path, output: &Path, names: &[&str]) -> Result
 }
 
 /// Flags for the guests: vector instructions, which every engine that has components has, and paths that say nothing of the
-/// machine, so that a digest is the same on each.
+/// machine. Digests still differ from folder to folder: cargo hashes the place of a crate into its symbols, which orders them.
 fn flags(workspace: &Path) -> String {
     let mut flags = vec!["-Ctarget-feature=+simd128".to_owned(), remap(workspace, "portcullis")];
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
