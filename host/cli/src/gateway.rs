@@ -7,8 +7,10 @@ use portcullis_config::{Config, Durability, JournalSection};
 use portcullis_gates::Gates;
 use portcullis_mcp::{Gateway, GatewayOptions, safe_mode};
 use portcullis_model::Secret;
-use portcullis_runtime::{PolicyStore, Watching};
+use portcullis_runtime::{PolicyEvent, PolicyStore, Watching};
 use portcullis_store::{Home, Retention, SqliteStore, StoreOptions};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
 use crate::failure::OrExit as _;
@@ -41,6 +43,7 @@ pub struct Composition {
     /// Tells when the first set of policies is published.
     ready: watch::Receiver<bool>,
     loading: Option<std::thread::JoinHandle<Option<Watching>>>,
+    remembering: tokio::task::JoinHandle<()>,
 }
 
 /// Opens the database of a home as the config says.
@@ -85,14 +88,17 @@ impl Composition {
             ..GatewayOptions::default()
         };
         let gateway = Gateway::new(config, Arc::clone(&gates), options);
+        // Listened to before anything is published, so that the first set counts.
+        let events = policies.events();
         let loading = std::thread::Builder::new()
             .name("policies".to_owned())
             .spawn({
-                let (policies, store) = (Arc::clone(&policies), Arc::clone(&store));
-                move || load(&policies, &gates, &store, &loaded)
+                let policies = Arc::clone(&policies);
+                move || load(&policies, &gates, &loaded)
             })
             .or_exit(Exit::Policies, "starting the thread that loads policies")?;
-        Ok(Self { gateway, policies, store, ready, loading: Some(loading) })
+        let remembering = tokio::spawn(remember(events, Arc::clone(&policies), Arc::clone(&store)));
+        Ok(Self { gateway, policies, store, ready, loading: Some(loading), remembering })
     }
 
     /// Returns the gateway, to be given clients.
@@ -120,7 +126,7 @@ impl Composition {
     /// Ends all servers, then stops watching.
     pub async fn shut_down(mut self) {
         self.gateway.shutdown().await;
-        policies::remember_versions(&self.policies, &self.store);
+        self.remembering.abort();
         // A compile that still runs cannot be cancelled; the process ends without it.
         if let Some(loading) = self.loading.take().filter(std::thread::JoinHandle::is_finished) {
             let _panicked = loading.join();
@@ -129,14 +135,8 @@ impl Composition {
 }
 
 /// Publishes the first set, then watches for more.
-fn load(
-    policies: &Arc<PolicyStore>,
-    gates: &Arc<Gates>,
-    store: &SqliteStore,
-    loaded: &watch::Sender<bool>,
-) -> Option<Watching> {
+fn load(policies: &Arc<PolicyStore>, gates: &Arc<Gates>, loaded: &watch::Sender<bool>) -> Option<Watching> {
     policies.refresh(gates);
-    policies::remember_versions(policies, store);
     for policy in policies.status().iter().filter(|policy| !policy.loosened.is_empty()) {
         tracing::warn!(policy = %policy.name, loosened = policy.loosened.join(", "), "the config loosens a policy");
     }
@@ -150,6 +150,21 @@ fn load(
         Err(error) => {
             tracing::error!(error = &error as &dyn std::error::Error, "new policies are not noticed until a restart");
             None
+        }
+    }
+}
+
+/// Keeps the versions of packs whenever a set was published: a pack that judged once is not undone by a kill.
+async fn remember(mut events: Receiver<PolicyEvent>, policies: Arc<PolicyStore>, store: Arc<SqliteStore>) {
+    loop {
+        match events.recv().await {
+            Ok(PolicyEvent::Published { .. }) | Err(RecvError::Lagged(_)) => {
+                let (policies, store) = (Arc::clone(&policies), Arc::clone(&store));
+                let kept = tokio::task::spawn_blocking(move || policies::remember_versions(&policies, &store));
+                let _panicked = kept.await;
+            }
+            Ok(_) => {}
+            Err(RecvError::Closed) => return,
         }
     }
 }

@@ -100,5 +100,5 @@ fn shown(text: &str) -> String {
             visible.push(character);
         }
     }
-    one_line(&visible)
+    one_line(&visible.replace('\n', " ⏎ "))
 }
