@@ -1,6 +1,6 @@
 //! What a command prints on standard output: a text for people, or one JSON document for scripts.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 
 use portcullis_model::json::Value;
 
@@ -31,6 +31,16 @@ pub(crate) fn print(report: &impl Report, format: Format) -> Result<(), Failure>
         written => written.or_exit(Exit::Internal, "writing to standard output"),
     }
 }
+
+/// Says on a terminal what takes long. Scripts and logs are spared it.
+pub(crate) fn progress(step: &str, format: Format) {
+    if io::stderr().is_terminal() && !format.json {
+        let _unwritable = writeln!(io::stderr(), "{step}…");
+    }
+}
+
+/// What is said while policies are compiled.
+pub(crate) const LOADING: &str = "loading policies (a first time compiles them)";
 
 /// Returns `1 thing`, `2 things`.
 pub(crate) fn count(number: usize, thing: &str) -> String {

@@ -18,12 +18,7 @@ pub(crate) fn run(arguments: &arguments::Demo) -> Result<Exit, Failure> {
         .tempdir()
         .or_exit(Exit::State, "creating a home folder for the demo")?;
     let home = Home::open(folder.path()).or_exit(Exit::State, "opening the home folder of the demo")?;
-    let quiet = arguments.format.json;
-    let played = scenario::play(&home, |step| {
-        if !quiet {
-            let _unwritable = writeln!(io::stderr(), "{step}…");
-        }
-    });
+    let played = scenario::play(&home, |step| report::progress(step, arguments.format));
     let played = match played {
         Ok(played) => played,
         Err(error) => {

@@ -10,7 +10,7 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
 use portcullis_store::{JournalEntry, JournalReader as _, Query};
 
-use crate::arguments;
+use crate::arguments::{self, Format};
 use crate::failure::{OrExit as _, one_line};
 use crate::gateway::{Composition, runtime};
 use crate::policy_report::{self, PolicyLine};
@@ -21,10 +21,13 @@ use crate::{Exit, Failure, passages};
 /// Besides the servers' own limits, so long a survey waits: for policies to compile, and for lists to be scanned.
 const GRACE: Duration = Duration::from_mins(2);
 
+/// From so long on, waiting for policies is worth a word.
+const SLOW: Duration = Duration::from_secs(1);
+
 /// Starts all servers and shows what of them would be published.
 pub(crate) fn list(settings: &Settings, arguments: &arguments::Report) -> Result<Exit, Failure> {
     let (_, config) = settings.read_config(&arguments.config)?;
-    let survey = Survey { gates: false, ..survey(settings, &config)? };
+    let survey = Survey { gates: false, ..survey(settings, &config, arguments.format)? };
     report::print(&survey, arguments.format)?;
     Ok(Exit::Success)
 }
@@ -38,7 +41,7 @@ pub(crate) fn test(settings: &Settings, arguments: &arguments::Test) -> Result<E
         return Err(unknown(&arguments.name, &names, &config));
     };
     server.options = ServerOptions { enabled: true, ..server.options.clone() };
-    let survey = survey(settings, &config)?;
+    let survey = survey(settings, &config, arguments.report.format)?;
     report::print(&survey, arguments.report.format)?;
     Ok(if survey.all_ready() { Exit::Success } else { Exit::Failed })
 }
@@ -64,7 +67,7 @@ pub(crate) struct Survey {
     gates: bool,
 }
 
-fn survey(settings: &Settings, config: &Config) -> Result<Survey, Failure> {
+fn survey(settings: &Settings, config: &Config, format: Format) -> Result<Survey, Failure> {
     let home = settings.open_home()?;
     let runtime = runtime()?;
     let survey = runtime.block_on(async {
@@ -75,7 +78,10 @@ fn survey(settings: &Settings, config: &Config) -> Result<Survey, Failure> {
         gateway.start(&Object::new().into());
         let slowest = config.servers.iter().map(|server| server.options.connect_timeout).max().unwrap_or_default();
         let settled = async {
-            composition.ready().await;
+            if tokio::time::timeout(SLOW, composition.ready()).await.is_err() {
+                report::progress(report::LOADING, format);
+                composition.ready().await;
+            }
             gateway.settled().await;
         };
         if tokio::time::timeout(slowest + GRACE, settled).await.is_err() {

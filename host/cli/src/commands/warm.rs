@@ -1,6 +1,6 @@
 //! `portcullis warm` and `portcullis policy list`: loads all policies and shows them.
 
-use std::io::{self, IsTerminal as _, Write};
+use std::io::{self, Write};
 use std::time::Instant;
 
 use portcullis_config::Config;
@@ -38,9 +38,7 @@ fn load(settings: &Settings, arguments: &arguments::Report) -> Result<Loaded, Fa
     };
     let store = open_store(&home, &config.journal)?;
     let begin = Instant::now();
-    if io::stderr().is_terminal() && !arguments.format.json {
-        let _unwritable = writeln!(io::stderr(), "loading policies (a first time compiles them)…");
-    }
+    report::progress(report::LOADING, arguments.format);
     let policies = policies::load(&home, &config, &store)?;
     Ok(Loaded { policies: policy_report::lines(&policies), seconds: begin.elapsed().as_secs_f64(), all: true })
 }
