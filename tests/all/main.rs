@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod commands;
+mod misbehaving;
 mod real_servers;
 
 /// The program under test.

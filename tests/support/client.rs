@@ -116,7 +116,11 @@ impl Client {
     /// Where the process no longer reads.
     pub fn send_raw(&mut self, line: &[u8]) {
         let input = self.input.as_mut().expect("the input is open");
-        input.write_all(line).and_then(|()| input.write_all(b"\n")).and_then(|()| input.flush()).expect("the process reads");
+        input
+            .write_all(line)
+            .and_then(|()| input.write_all(b"\n"))
+            .and_then(|()| input.flush())
+            .expect("the process reads");
     }
 
     /// Sends a request and returns its id without waiting.
@@ -162,9 +166,8 @@ impl Client {
     /// # Panics
     /// Where none comes in a minute.
     pub fn reply_to(&mut self, id: u64) -> Value {
-        let is_reply = |message: &Value| {
-            message.get("method").is_none() && message.get("id").and_then(Value::as_u64) == Some(id)
-        };
+        let is_reply =
+            |message: &Value| message.get("method").is_none() && message.get("id").and_then(Value::as_u64) == Some(id);
         self.wait_for(PATIENCE, is_reply).unwrap_or_else(|| panic!("no reply to {id}; others: {:?}", self.others))
     }
 

@@ -74,6 +74,8 @@ pub fn real_servers(folder: &Path, repository: &Path) -> Result<Vec<Installed>, 
     let extra = |name: &str| match name {
         "filesystem" => vec![folder.display().to_string()],
         "git" => vec!["--repository".to_owned(), repository.display().to_string()],
+        // The page that tests fetch is served on loopback.
+        "fetch" => vec!["--allow-private-ips".to_owned()],
         _ => Vec::new(),
     };
     let from = |programs: &Path, (name, _, program): (&'static str, &str, &str)| Installed {
