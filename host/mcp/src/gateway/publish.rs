@@ -17,6 +17,9 @@ use crate::status::{Counts, WithheldItem};
 
 /// Operators read so many reasons of one server; all are counted.
 const MOST_REASONS: usize = 1_000;
+/// The log tells of so many at once: a server with thousands of odd items must not drown the lines about others. All are
+/// in the status.
+const MOST_TOLD: usize = 50;
 /// A reason is a sentence.
 const LONGEST_REASON: usize = 500;
 
@@ -148,16 +151,32 @@ fn note(server: &Server, catalogue: &Catalogue, offers: bool) {
         exposed: published.len(),
         withheld: unpublished.len() - filtered,
     };
-    let withheld = unpublished
+    let withheld: Vec<WithheldItem> = unpublished
         .iter()
         .filter(|unpublished| unpublished.reason != Reason::Filtered)
         .take(MOST_REASONS)
         .map(|unpublished| withheld(unpublished))
         .collect();
+    tell_withheld(server, &withheld);
     server.set_status(|status| {
         status.counts = if offers { counts } else { Counts::default() };
         status.withheld = withheld;
     });
+}
+
+/// Tells the operator of each item that is withheld from now on, with its reason.
+fn tell_withheld(server: &Server, withheld: &[WithheldItem]) {
+    let known = server.status().withheld;
+    for item in withheld.iter().filter(|item| !known.contains(item)).take(MOST_TOLD) {
+        tracing::warn!(
+            server = %server.name(),
+            kind = item.kind.as_str(),
+            name = item.name,
+            code = item.code,
+            policy = item.policy.as_ref().map(portcullis_model::PolicyName::as_str),
+            "withheld: {}", item.detail
+        );
+    }
 }
 
 fn withheld(unpublished: &Unpublished) -> WithheldItem {
