@@ -190,6 +190,11 @@ fn base() -> Config {
         .wasm_memory64(false)
         .wasm_multi_memory(false)
         .epoch_interruption(true)
+        // A fault says what happened; where in the code of the guest is of no use to anybody here, and the tables for it are
+        // a seventh of what the cache keeps and verifies at each start.
+        .generate_address_map(false)
+        .wasm_backtrace_max_frames(None)
+        .native_unwind_info(false)
         // A worker of the async runtime has 2 MiB of stack.
         .max_wasm_stack(512 * 1024)
         .memory_init_cow(true);

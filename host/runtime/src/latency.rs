@@ -13,7 +13,7 @@ const PROVEN: u32 = 16;
 const WARM_UP: u32 = 4;
 
 /// One evaluation of a fast policy in so many is measured: the clock costs more than the evaluation.
-const EVERY: u32 = 16;
+const EVERY: u32 = 64;
 
 /// The counts are halved here, so that a policy that became slow, or fast, is seen as such.
 const WINDOW: u32 = 512;
