@@ -4,6 +4,9 @@
 
 mod arrows;
 mod commands;
+#[path = "../guests/encode.rs"]
+mod encode;
+mod hot_swap;
 mod misbehaving;
 mod real_servers;
 

@@ -8,7 +8,7 @@ import time
 
 TOOLS = [
     "plain", "noise", "wrong-id", "huge-line", "duplicate-keys", "lone-surrogate", "invalid-utf8", "die", "text-id",
-    "null-error", "no-version", "twice", "magic-keys", "grandchild", "slow",
+    "null-error", "no-version", "twice", "magic-keys", "grandchild", "slow", "frobnicate", "herald",
 ]
 
 
@@ -94,6 +94,7 @@ def main() -> None:
             send({"jsonrpc": "2.0", "id": identifier, "result": result})
         elif method == "tools/list":
             tools = [{"name": name, "inputSchema": {"type": "object"}} for name in TOOLS]
+            tools[-1]["description"] = "Hands round the frobnicator bulletin."
             tools.insert(1, {"name": "no-schema"})
             send({"jsonrpc": "2.0", "id": identifier, "result": {"tools": tools}})
         elif method == "tools/call":

@@ -1,0 +1,158 @@
+//! Policies and packs that come and go while calls run: what they judge changes, and no call is lost.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use portcullis_model::json::Value;
+use portcullis_model::object;
+use portcullis_tests::{Client, Home};
+
+use crate::PROGRAM;
+use crate::encode::component;
+
+/// Calls in flight at once.
+const IN_FLIGHT: usize = 16;
+
+/// A machine that is busy with other tests, and a build without optimisation, compile slowly. Figures of a quiet machine
+/// come from measuring, not from this bound.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A client that keeps calls in flight and counts what comes of them.
+struct Load {
+    client: Client,
+    waiting: BTreeMap<u64, Instant>,
+    answered: usize,
+    latencies: Vec<Duration>,
+}
+
+impl Load {
+    /// Makes so many calls of a tool that always answers, a number of them in flight, and checks each answer.
+    fn run(&mut self, calls: usize) {
+        let mut left = calls;
+        while left > 0 || !self.waiting.is_empty() {
+            while left > 0 && self.waiting.len() < IN_FLIGHT {
+                let params = object! { "name" => "mcp__good__plain", "arguments" => object! {} };
+                let id = self.client.begin("tools/call", params.into());
+                self.waiting.insert(id, Instant::now());
+                left -= 1;
+            }
+            let message = self.client.receive(Duration::from_secs(60)).expect("an answer comes");
+            let Some(began) = message.get("id").and_then(Value::as_u64).and_then(|id| self.waiting.remove(&id)) else {
+                continue;
+            };
+            let text = message.pointer("/result/content/0/text").and_then(Value::as_str);
+            assert_eq!(text, Some("plain"), "{}", message.to_json());
+            self.latencies.push(began.elapsed());
+            self.answered += 1;
+        }
+    }
+
+    /// Keeps calls running until the condition holds, and returns how long that took.
+    fn run_until(&mut self, what: &str, mut holds: impl FnMut(&mut Client) -> bool) -> Duration {
+        let began = Instant::now();
+        while !holds(&mut self.client) {
+            assert!(began.elapsed() < PATIENCE, "not after {PATIENCE:?}: {what}");
+            self.run(64);
+        }
+        began.elapsed()
+    }
+
+    /// Returns the 99th percentile of the latencies since the last time.
+    fn percentile(&mut self) -> Duration {
+        self.latencies.sort_unstable();
+        let place = self.latencies.len() * 99 / 100;
+        let percentile = self.latencies.get(place).copied().unwrap_or_default();
+        self.latencies.clear();
+        percentile
+    }
+}
+
+fn config() -> String {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/support/misbehaving.py");
+    let server = |argument: &str| object! { "command" => "python3", "args" => vec![script.into(), argument.into()] };
+    let names = ["config-screen", "environment", "description-scan", "trust", "result-sanitizer", "server-requests"];
+    let required: Vec<Value> = names.into_iter().map(Value::from).collect();
+    let config = object! {
+        "mcp_servers" => object! { "good" => server("normal"), "marked" => server("--report-to=collect.example") },
+        "policies" => object! { "required" => required, "allow_unsigned" => true },
+    };
+    Value::from(config).to_json()
+}
+
+fn is_refused(client: &mut Client, tool: &str) -> bool {
+    let reply = client.call(tool, object! {}.into());
+    reply.message.pointer("/result/isError") == Some(&Value::Bool(true)) && reply.text().contains("hostile-rule")
+}
+
+fn lists(client: &mut Client, tool: &str) -> bool {
+    client.tool_names().iter().any(|name| name == tool)
+}
+
+/// The indicators of the bundle with one more, as a new version.
+fn indicators() -> String {
+    "policy: config-screen\nname: iocs\nversion: 9999.0.0\ndata: {texts: [], addresses: [], hosts: [collect.example], packages: []}\n"
+        .to_owned()
+}
+
+/// The rules of the bundle with one more, as a new version.
+fn rules() -> String {
+    let bundled = portcullis::bundle::policy("description-scan").expect("it is in the bundle");
+    let (_, rules) = bundled.packs.iter().find(|(name, _)| *name == "rules").expect("it has rules");
+    let campaign = "    - {id: campaign, family: concealment, severity: high, level: hide, summary: A campaign., phrases: [frobnicator bulletin]}\n";
+    format!("policy: description-scan\n{rules}\n{campaign}").replacen("version: 1.0.0", "version: 9999.0.0", 1)
+}
+
+#[test]
+fn policies_and_packs_take_effect_while_calls_run_and_no_call_is_lost() {
+    let home = Home::new(PROGRAM, &config());
+    home.policies();
+    let client = Client::connect(&mut home.command(&["run"]), object! {}.into());
+    let mut load = Load { client, waiting: BTreeMap::new(), answered: 0, latencies: Vec::new() };
+    assert!(lists(&mut load.client, "mcp__good__herald"), "{}", home.stderr());
+    load.run(1_000);
+    let before = load.percentile();
+
+    home.drop_policy("guest.wasm", &component("denies-named"));
+    let module = load.run_until("the module denies", |client| is_refused(client, "mcp__good__frobnicate"));
+
+    home.drop_policy("campaign.pack.yaml", indicators().as_bytes());
+    let stopped = load.run_until("the server is stopped", |client| !lists(client, "mcp__marked__plain"));
+
+    home.drop_policy("bulletin.pack.yaml", rules().as_bytes());
+    let withdrawn = load.run_until("the tool is withdrawn", |client| !lists(client, "mcp__good__herald"));
+
+    // None of these may change anything: a module that is none, and one that takes the name of a bundled policy.
+    home.drop_policy("broken.wasm", b"\0asm but not for long");
+    home.drop_policy("trust.wasm", &component("denies-named"));
+    load.run_until("both are reported", |_| {
+        let log = home.stderr();
+        ["broken", "trust"].iter().all(|name| log.lines().any(|line| line.contains("refused") && line.contains(name)))
+    });
+    assert!(is_refused(&mut load.client, "mcp__good__frobnicate"));
+    load.run(256);
+    let during = load.percentile();
+    println!(
+        "{} calls answered; module live after {module:?}, server stopped after {stopped:?}, tool withdrawn after \
+         {withdrawn:?}; p99 {before:?} before, {during:?} during",
+        load.answered
+    );
+    assert!(load.answered >= 1_256 && load.waiting.is_empty());
+}
+
+#[test]
+fn the_removal_of_a_required_policy_changes_nothing_and_is_reported() {
+    let config = config().replace("\"server-requests\"", "\"server-requests\",\"guest\"");
+    let home = Home::new(PROGRAM, &config);
+    home.drop_policy("guest.wasm", &component("denies-named"));
+    let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
+    assert!(lists(&mut client, "mcp__good__frobnicate"), "{}", home.stderr());
+    assert!(is_refused(&mut client, "mcp__good__frobnicate"));
+    std::fs::remove_file(home.policies().join("guest.wasm")).expect("the module is removed");
+    let began = Instant::now();
+    let is_told = |line: &str| line.contains("guest") && line.contains("required");
+    while !home.stderr().lines().any(is_told) {
+        assert!(began.elapsed() < PATIENCE, "the removal was not reported:\n{}", home.stderr());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(is_refused(&mut client, "mcp__good__frobnicate"));
+}
