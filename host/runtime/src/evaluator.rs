@@ -175,7 +175,8 @@ impl Core {
     }
 
     fn judge_once(&self, facts: &Facts, subject: &Subject, wait: bool, started: Instant) -> Evaluation {
-        let allowance = self.budget.allowance(subject.text_bytes());
+        let text_bytes = subject.text_bytes();
+        let allowance = self.budget.allowance(text_bytes);
         let measured = self.latency.wants_sample();
         let purpose = Purpose { policy: Some(&self.name), configuring: false, allowance, measured };
         let mut live = match self.instance(purpose, wait) {
@@ -185,7 +186,8 @@ impl Core {
         let answer = live.evaluate(facts, subject, self.payload);
         let state = live.store.data();
         let cpu = state.deadline.cpu();
-        if let Some(cpu) = cpu {
+        // What runs on the pool anyway says nothing about what may run in place.
+        if let Some(cpu) = cpu.filter(|_| text_bytes <= LARGEST_INLINE) {
             self.latency.record(cpu);
         }
         let wall = started.elapsed();

@@ -163,6 +163,17 @@ async fn a_large_subject_is_judged_on_the_pool_with_more_time() {
     assert!(evaluation.cost.memory > 1024 * 1024);
 }
 
+#[tokio::test]
+async fn large_subjects_do_not_make_a_policy_slow_for_small_ones() {
+    let evaluator = evaluator("remembers");
+    let large = call_with(&"x".repeat(3 * 1024 * 1024));
+    for _ in 0..30 {
+        assert!(allows(&evaluator).await);
+        evaluator.evaluate(&facts(), &large).await.outcome.unwrap();
+    }
+    assert!(evaluator.is_inline());
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_queue_is_a_fault_and_nobody_waits_for_ever() {
     let budget = Budget { cpu: Duration::from_millis(40), ..Budget::DEFAULT };
