@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use portcullis_gates::{PolicyRecord, Record};
 use portcullis_model::{Digest, PolicyName};
-use rusqlite::{Connection, ErrorCode, OptionalExtension as _, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension as _, params};
 
 use crate::{busy, encode};
 
@@ -38,8 +38,27 @@ impl Writer {
         Self { connection, versions: HashMap::new(), patience: Patience::Full, text: String::new() }
     }
 
-    /// Begins a transaction that may write.
-    pub(crate) fn begin(&mut self, patience: Patience) -> rusqlite::Result<Transaction<'_>> {
+    /// Does work in a transaction that may write: all of it, or none.
+    pub(crate) fn transact<T>(
+        &mut self,
+        patience: Patience,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> rusqlite::Result<T> {
+        self.wait_for_others(patience)?;
+        // Prepared like all others: parsing these two would cost a tenth of a record.
+        self.connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+        let done = work(&self.connection).and_then(|answer| {
+            self.connection.prepare_cached("COMMIT")?.execute([])?;
+            Ok(answer)
+        });
+        // Some errors, such as a full disk, end the transaction by themselves.
+        if done.is_err() && !self.connection.is_autocommit() {
+            self.connection.execute_batch("ROLLBACK")?;
+        }
+        done
+    }
+
+    fn wait_for_others(&mut self, patience: Patience) -> rusqlite::Result<()> {
         if self.patience != patience {
             match patience {
                 Patience::None => self.connection.busy_handler(None::<fn(i32) -> bool>)?,
@@ -48,7 +67,7 @@ impl Writer {
             }
             self.patience = patience;
         }
-        self.connection.transaction_with_behavior(TransactionBehavior::Immediate)
+        Ok(())
     }
 
     /// Writes records: all of them, or none.
@@ -63,11 +82,8 @@ impl Writer {
         let mut versions = std::mem::take(&mut self.versions);
         let mut text = std::mem::take(&mut self.text);
         let known = versions.len();
-        let result = self.begin(patience).and_then(|transaction| {
-            for record in records {
-                insert(&transaction, record, &mut versions, &mut text)?;
-            }
-            transaction.commit()
+        let result = self.transact(patience, |connection| {
+            records.into_iter().try_for_each(|record| insert(connection, record, &mut versions, &mut text))
         });
         // What was added to a transaction that failed is not in the database.
         if result.is_err() && versions.len() != known {
@@ -91,7 +107,7 @@ pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 fn insert(
-    transaction: &Transaction<'_>,
+    connection: &Connection,
     record: &Record,
     versions: &mut HashMap<(PolicyName, Digest), i64>,
     text: &mut String,
@@ -102,11 +118,11 @@ fn insert(
         if index > 0 {
             text.push(',');
         }
-        encode::policy(text, version(transaction, policy, versions)?, policy);
+        encode::policy(text, version(connection, policy, versions)?, policy);
     }
     text.push(']');
     let (decision, code) = encode::decision(&record.decision);
-    transaction
+    connection
         .prepare_cached(
             "INSERT INTO journal
              (at, session, gate, server, name, subject, generation, decision, code, decided_by, elapsed, policies)
@@ -131,7 +147,7 @@ fn insert(
 
 /// Returns the id of a policy's version, adding it where it is new.
 fn version(
-    transaction: &Transaction<'_>,
+    connection: &Connection,
     policy: &PolicyRecord,
     versions: &mut HashMap<(PolicyName, Digest), i64>,
 ) -> rusqlite::Result<i64> {
@@ -139,17 +155,17 @@ fn version(
     if let Some(id) = versions.get(&key) {
         return Ok(*id);
     }
-    let found = transaction
+    let found = connection
         .prepare_cached("SELECT id FROM policy_versions WHERE name = ?1 AND digest = ?2")?
         .query_row(params![key.0.as_str(), key.1.as_bytes()], |row| row.get(0))
         .optional()?;
     let id = if let Some(id) = found {
         id
     } else {
-        transaction
+        connection
             .prepare_cached("INSERT INTO policy_versions (name, digest) VALUES (?1, ?2)")?
             .execute(params![key.0.as_str(), key.1.as_bytes()])?;
-        transaction.last_insert_rowid()
+        connection.last_insert_rowid()
     };
     versions.insert(key, id);
     Ok(id)

@@ -1,11 +1,11 @@
 //! Group commit: many records, one transaction.
 //!
 //! The first caller that queues a record leads: it lets the tasks that are ready run once, so that they can queue theirs,
-//! and commits all. The others wait for its answer. Measured (`tests/latency.rs`, 16 callers on two threads of a busy
-//! machine) against a caller that commits at once and against a writer thread: the first commits every record alone and
-//! manages half as many, the second costs each caller two thread switches, twice the commit itself. A thread is used
-//! only where somebody must sleep, for the disk (`power`) or for another process that holds the lock, because a
-//! thread that carries traffic must not.
+//! and commits all. The others wait for its answer. Measured by `tests/latency.rs` on two busy cores, against a caller that
+//! commits at once and against a writer thread: one caller waits 15 µs, 15 µs and 53 µs (a thread costs two switches,
+//! more than the commit); 16 callers get 122,000, 91,000 and 101,000 records a second. So a thread is used only where
+//! somebody must sleep, for the disk (`power`) or for another process that holds the lock, because a thread that
+//! carries traffic must not.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -102,6 +102,12 @@ pub(crate) fn run(group: &Group, mut connection: Connection, retention: Retentio
     }
 }
 
+/// Only the oldest rows are looked at: a condition over the whole journal would read all of it, under the write lock,
+/// whenever there is nothing to delete. Ids have no gaps but at the old end, so the newest says how many there are.
+pub(crate) const PRUNE: &str = "DELETE FROM journal WHERE id IN (
+    SELECT id FROM (SELECT id, at FROM journal ORDER BY id LIMIT ?3)
+    WHERE id < (SELECT max(id) FROM journal) AND (id <= (SELECT max(id) FROM journal) - ?1 OR at < ?2))";
+
 /// Deletes what retention no longer wants, in small steps between which callers commit. The newest record stays, so
 /// that ids go on counting.
 pub(crate) fn prune(group: &Group, retention: Retention) -> rusqlite::Result<()> {
@@ -109,19 +115,9 @@ pub(crate) fn prune(group: &Group, retention: Retention) -> rusqlite::Result<()>
     let records = i64::try_from(retention.records).unwrap_or(i64::MAX);
     for _ in 0..MOST_STEPS {
         let deleted = group.with_writer(|writer| {
-            let transaction = writer.begin(Patience::Little)?;
-            // Ids have no gaps but at the old end, so the newest says how many there are without counting them.
-            let deleted = transaction
-                .prepare_cached(
-                    "DELETE FROM journal WHERE id IN (
-                        SELECT id FROM journal
-                        WHERE id < (SELECT max(id) FROM journal)
-                            AND (id <= (SELECT max(id) FROM journal) - ?1 OR at < ?2)
-                        ORDER BY id LIMIT ?3)",
-                )?
-                .execute(params![records, oldest, PRUNED_AT_ONCE])?;
-            transaction.commit()?;
-            Ok::<_, rusqlite::Error>(deleted)
+            writer.transact(Patience::Little, |connection| {
+                connection.prepare_cached(PRUNE)?.execute(params![records, oldest, PRUNED_AT_ONCE])
+            })
         })?;
         if i64::try_from(deleted).unwrap_or(i64::MAX) < PRUNED_AT_ONCE {
             break;

@@ -6,7 +6,6 @@ use portcullis_model::json::{Value, parse_str};
 use portcullis_model::{Digest, FieldDigest, ItemKind, Pinned, object};
 use rusqlite::{OptionalExtension as _, Row, params};
 
-use crate::commit::Patience;
 use crate::{SqliteStore, StoreError, decode, encode};
 
 /// What a pin is for.
@@ -74,10 +73,9 @@ impl Pins for SqliteStore {
     }
 
     fn set_pins(&self, pins: &[Pin]) -> Result<(), StoreError> {
-        self.group.with_writer(|writer| {
-            let transaction = writer.begin(Patience::Full)?;
+        self.transact(|connection| {
             for pin in pins {
-                transaction
+                connection
                     .prepare_cached(
                         "INSERT OR REPLACE INTO pins
                          (server, kind, name, digest, fields, document, approved_at)
@@ -93,18 +91,15 @@ impl Pins for SqliteStore {
                         encode::microseconds(pin.approved_at),
                     ])?;
             }
-            transaction.commit()?;
             Ok(())
         })
     }
 
     fn remove_pin(&self, key: &PinKey) -> Result<bool, StoreError> {
-        self.group.with_writer(|writer| {
-            let transaction = writer.begin(Patience::Full)?;
-            let removed = transaction
+        self.transact(|connection| {
+            let removed = connection
                 .prepare_cached("DELETE FROM pins WHERE server = ?1 AND kind = ?2 AND name = ?3")?
                 .execute(params![key.server, key.kind.as_str(), key.name])?;
-            transaction.commit()?;
             Ok(removed > 0)
         })
     }

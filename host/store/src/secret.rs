@@ -42,8 +42,9 @@ fn read(path: &Path) -> io::Result<[u8; LENGTH]> {
 
 /// Writes beside and links into place, so that nobody reads half a key and no key replaces another.
 fn create(path: &Path, key: &[u8]) -> io::Result<()> {
-    let beside = path.with_extension(format!("new-{}", std::process::id()));
-    let _left_by_a_kill = std::fs::remove_file(&beside);
+    // A name of its own: two that write at once must not link each other's half.
+    let unique = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
+    let beside = path.with_extension(format!("new-{unique:016x}"));
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use portcullis_gates::{Journal, JournalError, JournalFuture, Record};
 use rusqlite::Connection;
 
-use crate::commit::Writer;
+use crate::commit::{Patience, Writer};
 use crate::group::{Group, lock};
 use crate::{Home, OpenError, maintenance, open};
 
@@ -116,6 +116,11 @@ impl SqliteStore {
     /// Reads. Readers see the last commit and hold up no writer.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T, StoreError>) -> Result<T, StoreError> {
         work(&lock(&self.reader))
+    }
+
+    /// Writes, waiting for other processes as long as a record would.
+    pub(crate) fn transact<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        Ok(self.group.with_writer(|writer| writer.transact(Patience::Full, work))?)
     }
 
     async fn write_record(&self, record: Record) -> Result<(), JournalError> {

@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-use crate::commit::Patience;
 use crate::{SqliteStore, StoreError, decode, encode};
 
 /// What has versions.
@@ -93,10 +92,9 @@ impl Versions for SqliteStore {
         version: &str,
         compare: Compare,
     ) -> Result<Observation, StoreError> {
-        self.group.with_writer(|writer| {
+        self.transact(|connection| {
             // Two gateways may meet two versions at once, so the comparison is made under the write lock.
-            let transaction = writer.begin(Patience::Full)?;
-            let seen = transaction
+            let seen = connection
                 .prepare_cached(&format!("{SELECT} AND policy = ?2 AND pack = ?3"))?
                 .query_row(params![artifact.as_str(), policy, pack], seen_version)
                 .optional()?;
@@ -109,20 +107,14 @@ impl Versions for SqliteStore {
                 },
             };
             if matches!(observation, Observation::First | Observation::Newer) {
-                replace(&transaction, artifact, policy, pack, version)?;
+                replace(connection, artifact, policy, pack, version)?;
             }
-            transaction.commit()?;
             Ok(observation)
         })
     }
 
     fn roll_back(&self, artifact: Artifact, policy: &str, pack: &str, version: &str) -> Result<(), StoreError> {
-        self.group.with_writer(|writer| {
-            let transaction = writer.begin(Patience::Full)?;
-            replace(&transaction, artifact, policy, pack, version)?;
-            transaction.commit()?;
-            Ok(())
-        })
+        self.transact(|connection| replace(connection, artifact, policy, pack, version))
     }
 }
 
