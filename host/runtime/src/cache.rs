@@ -26,7 +26,8 @@ use key::InstallKey;
 /// The largest entry. The largest module compiles to about four times its size.
 const LARGEST_ENTRY: u64 = 384 * 1024 * 1024;
 
-/// Entries that are kept; the oldest make room. A bundle has eight, each pack version makes one more.
+/// Entries that are kept; the oldest make room. A bundle has eight policies with two entries each; each pack version makes
+/// one more.
 const MOST_ENTRIES: usize = 64;
 
 /// The cache folder cannot be used.
@@ -95,8 +96,8 @@ impl Cache {
     }
 
     /// Returns the entry of that key if there is one that this installation wrote. Anything else is removed.
-    pub(crate) fn get(&self, key: Digest) -> Option<Entry> {
-        let name = file_name(key);
+    pub(crate) fn get(&self, kind: Kind, key: Digest) -> Option<Entry> {
+        let name = kind.file_name(key);
         match self.read(&name, key) {
             Ok(entry) => Some(entry),
             Err(ReadError::Absent) => None,
@@ -120,9 +121,9 @@ impl Cache {
     }
 
     /// Keeps an entry. Failing to is no error: the next start compiles again.
-    pub(crate) fn put(&self, key: Digest, without_snapshot: Option<&str>, code: &[u8]) {
+    pub(crate) fn put(&self, kind: Kind, key: Digest, without_snapshot: Option<&str>, code: &[u8]) {
         let sealed = Entry::seal(key, without_snapshot, code, &self.key);
-        if let Err(error) = file::write_own(&self.folder, &file_name(key), &sealed) {
+        if let Err(error) = file::write_own(&self.folder, &kind.file_name(key), &sealed) {
             tracing::warn!(%error, "compiled code could not be kept");
             return;
         }
@@ -140,7 +141,7 @@ impl Cache {
                 if name.starts_with('.') && modified.elapsed().is_ok_and(|age| age > OLDEST_DRAFT) {
                     drop(self.folder.remove_file(&name));
                 }
-                name.ends_with(SUFFIX).then_some((modified, name))
+                Kind::ALL.iter().any(|kind| name.ends_with(kind.suffix())).then_some((modified, name))
             })
             .collect();
         entries.sort();
@@ -151,13 +152,31 @@ impl Cache {
     }
 }
 
-const SUFFIX: &str = ".policy";
-
 /// Writing an entry takes less than a second.
 const OLDEST_DRAFT: Duration = Duration::from_hours(1);
 
-fn file_name(key: Digest) -> String {
-    format!("{key}{SUFFIX}")
+/// What an entry is for. The key says it too; the name only sorts the folder for people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Code that judges.
+    Policy,
+    /// Code that is configured and then frozen.
+    Draft,
+}
+
+impl Kind {
+    const ALL: [Self; 2] = [Self::Policy, Self::Draft];
+
+    fn suffix(self) -> &'static str {
+        match self {
+            Self::Policy => ".policy",
+            Self::Draft => ".draft",
+        }
+    }
+
+    fn file_name(self, key: Digest) -> String {
+        format!("{key}{}", self.suffix())
+    }
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -79,6 +79,7 @@ struct Inner {
     drafting_plain: Linker<State>,
     drafting_inert: OnceLock<Linker<State>>,
     compatibility: Digest,
+    drafting_compatibility: Digest,
 }
 
 impl fmt::Debug for Engine {
@@ -104,6 +105,7 @@ impl Engine {
                 slots: Slots::new(options.slots as usize),
                 workers: Workers::new(options.workers, options.queue).map_err(EngineError::Thread)?,
                 compatibility: compatibility(&main),
+                drafting_compatibility: compatibility(&drafting),
                 plain,
                 inert: OnceLock::new(),
                 drafting_plain,
@@ -129,6 +131,11 @@ impl Engine {
     /// Returns the digest of everything that compiled code depends on besides the module.
     pub(crate) fn compatibility(&self) -> Digest {
         self.inner.compatibility
+    }
+
+    /// Returns the same of code that runs once.
+    pub(crate) fn drafting_compatibility(&self) -> Digest {
+        self.inner.drafting_compatibility
     }
 
     pub(crate) fn main(&self) -> &wasmtime::Engine {

@@ -11,7 +11,7 @@ use portcullis_model::json::Value;
 use portcullis_model::{Description, Digest, GateName, Pack};
 
 use crate::budget::Budget;
-use crate::cache::{Cache, CacheError, Entry};
+use crate::cache::{Cache, CacheError, Entry, Kind};
 use crate::compile::{CompileThread, CompileThreadGone};
 use crate::engine::Engine;
 use crate::evaluator::Evaluator;
@@ -237,7 +237,9 @@ impl Loader {
     }
 
     fn kept(&self, key: Key, inspection: &Inspection) -> Result<Option<Prepared>, LoadError> {
-        let Some(Entry { code, without_snapshot }) = self.cache.as_ref().and_then(|cache| cache.get(key.0)) else {
+        let Some(Entry { code, without_snapshot }) =
+            self.cache.as_ref().and_then(|cache| cache.get(Kind::Policy, key.0))
+        else {
             return Ok(None);
         };
         // Code of another engine carries another key; should the engine still refuse it, it is compiled anew.

@@ -42,15 +42,17 @@ pub enum SnapshotError {
 }
 
 /// Runs `configure` on a draft of the component and returns a component that starts with the memory it left behind.
+/// `compile` makes the draft of the instrumented module, for the drafting engine.
 pub(crate) fn snapshot(
     engine: &Engine,
     module: &[u8],
     inspection: &Inspection,
     budget: &Budget,
     configuration: &Configuration,
+    compile: impl FnOnce(&[u8]) -> wasmtime::Result<Component>,
 ) -> Result<Vec<u8>, SnapshotError> {
     // The tool was not written for hostile input: what it trips over must not take more with it.
-    catch_unwind(AssertUnwindSafe(|| frozen(engine, module, inspection, budget, configuration)))
+    catch_unwind(AssertUnwindSafe(|| frozen(engine, module, inspection, budget, configuration, compile)))
         .unwrap_or(Err(SnapshotError::Panicked))
 }
 
@@ -60,10 +62,11 @@ fn frozen(
     inspection: &Inspection,
     budget: &Budget,
     configuration: &Configuration,
+    compile: impl FnOnce(&[u8]) -> wasmtime::Result<Component>,
 ) -> Result<Vec<u8>, SnapshotError> {
     let wizer = Wizer::new();
     let (context, instrumented) = wizer.instrument_component(module).map_err(SnapshotError::Refused)?;
-    let component = Component::new(engine.drafting(), &instrumented).map_err(SnapshotError::Compile)?;
+    let component = compile(&instrumented).map_err(SnapshotError::Compile)?;
     drop(instrumented);
     let template = Arc::new(Template::link(engine, &component, inspection, true).map_err(SnapshotError::Link)?);
     // Reading a memory grows it by a page, and what is linked into it grows with it.

@@ -7,7 +7,7 @@ use wasmtime::component::Component;
 
 use super::LoadError;
 use crate::budget::Budget;
-use crate::cache::Cache;
+use crate::cache::{Cache, Kind};
 use crate::engine::Engine;
 use crate::inspect::Inspection;
 use crate::snapshot::{SnapshotError, snapshot};
@@ -21,16 +21,20 @@ pub(super) struct Key(pub(super) Digest);
 impl Key {
     /// Of code that holds a configured memory: module, settings and packs.
     pub(super) fn of_policy(engine: &Engine, policy: Digest) -> Self {
-        Self::new(b"portcullis configured policy 1", engine, policy)
+        Self::new(b"portcullis configured policy 1", engine.compatibility(), policy)
     }
 
     /// Of code that is the same whatever it is configured with.
     pub(super) fn of_module(engine: &Engine, module: Digest) -> Self {
-        Self::new(b"portcullis module 1", engine, module)
+        Self::new(b"portcullis module 1", engine.compatibility(), module)
     }
 
-    fn new(what: &[u8], engine: &Engine, digest: Digest) -> Self {
-        let engine = engine.compatibility();
+    /// Of the instrumented module, which is the same for all settings and packs.
+    fn of_draft(engine: &Engine, module: Digest) -> Self {
+        Self::new(b"portcullis draft 1", engine.drafting_compatibility(), module)
+    }
+
+    fn new(what: &[u8], engine: Digest, digest: Digest) -> Self {
         Self(Digest::of_parts([what, digest.as_bytes(), engine.as_bytes()]))
     }
 }
@@ -69,19 +73,36 @@ impl Job {
     pub(super) fn run(self) -> Result<(Key, Prepared), LoadError> {
         let (key, component, without_snapshot) = self.compile()?;
         let template = Template::link(&self.engine, &component, &self.inspection, false)?;
-        if let Some(cache) = &self.cache {
-            match component.serialize() {
-                Ok(code) => cache.put(key.0, without_snapshot.as_deref(), &code),
-                Err(error) => tracing::warn!(%error, "compiled code could not be kept"),
-            }
-        }
+        self.keep(Kind::Policy, key, without_snapshot.as_deref(), &component);
         Ok((key, Prepared { template: Arc::new(template), without_snapshot }))
+    }
+
+    fn keep(&self, kind: Kind, key: Key, without_snapshot: Option<&str>, component: &Component) {
+        let Some(cache) = &self.cache else { return };
+        match component.serialize() {
+            Ok(code) => cache.put(kind, key.0, without_snapshot, &code),
+            Err(error) => tracing::warn!(%error, "compiled code could not be kept"),
+        }
+    }
+
+    /// Compiles the instrumented module, unless that was done for other settings or packs before: with a new pack, half of
+    /// the work is done already.
+    fn draft(&self, instrumented: &[u8]) -> wasmtime::Result<Component> {
+        let key = Key::of_draft(&self.engine, self.inspection.digest);
+        let kept = self.cache.as_ref().and_then(|cache| cache.get(Kind::Draft, key.0));
+        if let Some(component) = kept.and_then(|entry| entry.code.component(self.engine.drafting())) {
+            return Ok(component);
+        }
+        let component = Component::new(self.engine.drafting(), instrumented)?;
+        self.keep(Kind::Draft, key, None, &component);
+        Ok(component)
     }
 
     fn compile(&self) -> Result<(Key, Component, Option<String>), LoadError> {
         let compile = |wasm: &[u8]| Component::new(self.engine.main(), wasm).map_err(LoadError::Compile);
         let policy = Key::of_policy(&self.engine, self.digest);
-        match snapshot(&self.engine, &self.wasm, &self.inspection, &self.budget, &self.configuration) {
+        let draft = |instrumented: &[u8]| self.draft(instrumented);
+        match snapshot(&self.engine, &self.wasm, &self.inspection, &self.budget, &self.configuration, draft) {
             Ok(frozen) => Ok((policy, compile(&frozen)?, None)),
             // Its own refusal of settings or packs, which compiling it again would not change.
             Err(SnapshotError::Start(StartError::Configure(refused))) => Err(StartError::Configure(refused).into()),

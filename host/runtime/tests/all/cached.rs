@@ -112,6 +112,19 @@ fn a_changed_entry_is_not_executed() {
 }
 
 #[test]
+fn a_changed_draft_is_not_executed() {
+    let kept = Kept::new();
+    fs::remove_file(kept.entry()).unwrap();
+    let drafts = fs::read_dir(kept.path()).unwrap().map(|entry| entry.unwrap().path());
+    let draft = drafts.into_iter().find(|path| path.extension().is_some_and(|extension| extension == "draft")).unwrap();
+    let mut bytes = fs::read(&draft).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&draft, bytes).unwrap();
+    kept.expect_distrust("draft");
+}
+
+#[test]
 fn a_cut_or_extended_entry_is_not_executed() {
     let kept = Kept::new();
     let changes: [fn(&mut Vec<u8>); 3] =
@@ -195,8 +208,8 @@ fn a_key_that_others_may_read_is_replaced_and_nothing_written_under_it_is_believ
     fs::set_permissions(kept.path().join("key"), fs::Permissions::from_mode(0o644)).unwrap();
     let (loaded, alarms) = kept.again();
     assert!(!loaded.cached);
-    // Once for the key, once for the entry.
-    assert_eq!(alarms, 2);
+    // Once for the key, once for the entry, once for its draft.
+    assert_eq!(alarms, 3);
     assert!(kept.again().0.cached);
 }
 
