@@ -36,7 +36,7 @@ impl Load {
                 self.waiting.insert(id, Instant::now());
                 left -= 1;
             }
-            let message = self.client.receive(Duration::from_secs(60)).expect("an answer comes");
+            let message = self.client.receive(Duration::from_mins(1)).expect("an answer comes");
             let Some(began) = message.get("id").and_then(Value::as_u64).and_then(|id| self.waiting.remove(&id)) else {
                 continue;
             };

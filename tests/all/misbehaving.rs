@@ -31,13 +31,11 @@ fn call(client: &mut Client, tool: &str) -> Reply {
 
 /// Returns what the reply says went wrong, in whichever form it says so.
 fn complaint(reply: &Reply) -> String {
-    match reply.message.pointer("/error/message").and_then(Value::as_str) {
-        Some(message) => message.to_owned(),
-        None => {
-            assert_eq!(reply.result().get("isError"), Some(&Value::Bool(true)), "{}", reply.message.to_json());
-            reply.text()
-        }
+    if let Some(message) = reply.message.pointer("/error/message").and_then(Value::as_str) {
+        return message.to_owned();
     }
+    assert_eq!(reply.result().get("isError"), Some(&Value::Bool(true)), "{}", reply.message.to_json());
+    reply.text()
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Six real servers from npm and PyPI, behind one gateway: the same tools and the same results as directly.
+//! Six real servers from npm and `PyPI`, behind one gateway: the same tools and the same results as directly.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -43,7 +43,7 @@ fn serve_page() -> String {
             let mut stream = stream;
             let mut request = [0; 4096];
             let read = stream.read(&mut request).unwrap_or(0);
-            let is_page = request[..read].starts_with(b"GET /page");
+            let is_page = request.get(..read).is_some_and(|request| request.starts_with(b"GET /page"));
             let (status, body) = if is_page { ("200 OK", "A plain page, 1.0.") } else { ("404 Not Found", "") };
             let head = format!(
                 "HTTP/1.1 {status}\r\ncontent-type: text/plain\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",

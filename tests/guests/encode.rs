@@ -17,7 +17,7 @@ pub(crate) fn path(name: &str) -> PathBuf {
 }
 
 fn text(name: &str) -> String {
-    std::fs::read_to_string(path(name)).unwrap()
+    std::fs::read_to_string(path(name)).expect("the guest of that name")
 }
 
 /// Parts that a guest leaves to an honest policy.
@@ -87,13 +87,15 @@ const WASI: [&str; 5] = [
 
 fn encode(mut module: Vec<u8>, world: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
-    let (mut package, _) = resolve.push_dir(folder("wit/v0.1")).unwrap();
+    let (mut package, _) = resolve.push_dir(folder("wit/v0.1")).expect("the contract");
     if world == "wasi-policy" {
         for text in WASI {
-            package = resolve.push_str("wasi.wit", text).unwrap();
+            package = resolve.push_str("wasi.wit", text).expect("a package");
         }
     }
-    let world = resolve.select_world(&[package], Some(world)).unwrap();
-    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).unwrap();
-    ComponentEncoder::default().module(&module).unwrap().validate(true).encode().unwrap()
+    let world = resolve.select_world(&[package], Some(world)).expect("the world");
+    embed_component_metadata(&mut module, &resolve, world, StringEncoding::UTF8).expect("a module that fits the world");
+    let mut encoder = ComponentEncoder::default();
+    encoder.validate(true).module(&module).expect("a module with metadata");
+    encoder.encode().expect("a valid component")
 }

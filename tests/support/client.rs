@@ -10,7 +10,7 @@ use portcullis_model::json::{Value, parse};
 use portcullis_model::object;
 
 /// A test that waits longer has found a hang.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A raw MCP client. The process ends with it.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl Client {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
-            .unwrap_or_else(|error| panic!("{:?} did not start: {error}", command.get_program()));
+            .unwrap_or_else(|error| panic!("{} did not start: {error}", command.get_program().display()));
         let input = child.stdin.take();
         let mut output = BufReader::new(child.stdout.take().expect("the output was piped"));
         let (sender, lines) = channel();

@@ -33,12 +33,12 @@ fn cache() -> PathBuf {
 }
 
 fn run(command: &mut Command) -> Result<(), String> {
-    let output = command.output().map_err(|error| format!("{:?}: {error}", command.get_program()))?;
+    let output = command.output().map_err(|error| format!("{}: {error}", command.get_program().display()))?;
     if output.status.success() {
         return Ok(());
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
-    Err(format!("{:?}: {}", command.get_program(), stderr.lines().next_back().unwrap_or("no message")))
+    Err(format!("{}: {}", command.get_program().display(), stderr.lines().next_back().unwrap_or("no message")))
 }
 
 /// Installs the npm servers and returns the folder with their programs.

@@ -16,7 +16,7 @@ use crate::{LookupError, find};
 /// How the supervisor itself is started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launcher {
-    /// The program that calls [`run`](crate::run).
+    /// The program that calls [`run()`](crate::run()).
     pub program: PathBuf,
     /// What comes before the supervisor's own arguments: the name of the subcommand.
     pub arguments: Vec<OsString>,

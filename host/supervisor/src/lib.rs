@@ -1,6 +1,6 @@
 //! The small process that stands between the gateway and a stdio server, so that nothing of the server outlives it.
 //!
-//! The gateway starts itself as `supervise -- COMMAND ARGUMENTS…` ([`Command`] builds that start, [`run`] is what the
+//! The gateway starts itself as `supervise -- COMMAND ARGUMENTS…` ([`Command`] builds that start, [`run()`] is what the
 //! hidden subcommand calls). The supervisor starts the server with the three standard streams that it was given, closes
 //! its own copies and is never in the byte path. It holds a [`control`] socket to the gateway: end of file there means
 //! that the gateway is gone, however it died. Then, or when told so, or when the server ends by itself, every

@@ -70,7 +70,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Returns the view of the environment gate, over the offers of [`offers`].
+    /// Returns the view of the environment gate, over what is offered.
     pub(crate) fn environment<'b>(
         &'b self,
         subject: &EnvironmentSubject,

@@ -36,7 +36,7 @@ pub struct Rule {
     /// Why the level is what it is, for readers of the pack.
     #[serde(default)]
     pub why: String,
-    /// Word patterns, see [`super::pattern`].
+    /// Word patterns, see the module `pattern`.
     #[serde(default)]
     pub phrases: Vec<String>,
     /// Exact strings without regard to ASCII case; ends that are letters or digits need a word boundary, except an end
