@@ -126,7 +126,7 @@ impl SqliteStore {
     async fn write_record(&self, record: Record) -> Result<(), JournalError> {
         let receiver = self.group.enqueue(record)?;
         match self.leader {
-            Leader::Caller => self.group.lead_after_turn().await,
+            Leader::Caller => self.group.lead_after_turn(&receiver).await,
             #[cfg(test)]
             Leader::CallerAtOnce => self.group.lead(),
             Leader::Thread => self.group.signal.commit(),

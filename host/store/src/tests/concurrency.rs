@@ -78,14 +78,25 @@ fn a_short_lock_of_another_process_only_delays() {
 }
 
 #[test]
-fn a_leader_that_is_cancelled_leaves_nobody_waiting() {
+fn nobody_waits_for_a_caller_that_is_not_polled_again() {
     let (_folder, home) = home();
     let store = store(&home);
-    let mut leader = store.write(record("leader"));
-    let mut follower = store.write(record("follower"));
     let mut context = Context::from_waker(Waker::noop());
-    assert!(leader.as_mut().poll(&mut context).is_pending(), "the leader lets others have a turn");
-    assert!(follower.as_mut().poll(&mut context).is_pending());
-    drop(leader);
-    assert_eq!(follower.as_mut().poll(&mut context), Poll::Ready(Ok(())));
+    let mut first = store.write(record("first"));
+    assert!(first.as_mut().poll(&mut context).is_pending(), "it lets others have a turn");
+    let mut second = store.write(record("second"));
+    assert!(second.as_mut().poll(&mut context).is_pending());
+    assert_eq!(second.as_mut().poll(&mut context), Poll::Ready(Ok(())));
+    assert_eq!(store.latest(&Query::default()).unwrap().len(), 2, "it wrote the other one's record as well");
+    assert_eq!(first.as_mut().poll(&mut context), Poll::Ready(Ok(())));
+}
+
+#[test]
+fn the_record_of_a_caller_that_is_cancelled_is_written() {
+    let (_folder, home) = home();
+    let store = store(&home);
+    let mut cancelled = store.write(record("cancelled"));
+    assert!(cancelled.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    drop(cancelled);
+    assert_eq!(store.latest(&Query::default()).unwrap()[0].name, "cancelled");
 }
