@@ -83,6 +83,9 @@ pub(crate) struct Run {
 #[derive(Clone, Debug, PartialEq, Args)]
 #[command(override_usage = "portcullis wrap [OPTIONS] -- <CMD>...")]
 pub(crate) struct Wrap {
+    /// Variable of this process that the server gets, such as one of the client's `env`; may be given several times
+    #[arg(long = "pass", value_name = "NAME")]
+    pub(crate) pass: Vec<String>,
     /// The command of the server and its arguments
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,

@@ -13,7 +13,7 @@
 //! # async fn example(client: tokio::io::DuplexStream) -> Result<(), Box<dyn std::error::Error>> {
 //! let home = Home::open("/home/me/.portcullis".as_ref())?;
 //! let config = Config::read(&home.config_file(), Origin::ConfigFile, &Surroundings::process())?;
-//! let composition = Composition::start(&home, &config)?;
+//! let composition = Composition::start(&home, &config, Vec::new())?;
 //! // Stdio servers are supervised by this very program: it calls `portcullis_supervisor::run` for `supervise`.
 //! let (reader, writer) = tokio::io::split(client);
 //! mcp::serve_stdio(composition.gateway().clone(), reader, writer).await?;

@@ -71,7 +71,7 @@ fn survey(settings: &Settings, config: &Config, format: Format) -> Result<Survey
     let home = settings.open_home()?;
     let runtime = runtime()?;
     let survey = runtime.block_on(async {
-        let composition = Composition::start(&home, config)?;
+        let composition = Composition::start(&home, config, Vec::new())?;
         let last = composition.store.latest(&Query { limit: 1, ..Query::default() });
         let last = last.or_exit(Exit::State, "reading the journal")?.first().map_or(0, |entry| entry.id);
         let gateway = Arc::clone(&composition.gateway);

@@ -20,25 +20,26 @@ pub(crate) fn run(settings: &Settings, arguments: &Run) -> Result<Exit, Failure>
         let hint = format!("`portcullis check --config {}` shows all that is wrong", path.display());
         return Err(Failure::new(Exit::Config, format!("no server of the config can be run: {first}")).hint(hint));
     }
-    serve(settings, &config)
+    serve(settings, &config, Vec::new())
 }
 
-/// Serves one server.
+/// Serves one server. Its client's `env` stands in the environment of this process, beside much that is none of the
+/// server's business: what it is to get has to be named.
 pub(crate) fn wrap(settings: &Settings, arguments: &Wrap) -> Result<Exit, Failure> {
     let Some((command, rest)) = arguments.command.split_first() else {
         return Err(Failure::new(Exit::Usage, "no command to wrap").hint("write it after `--`"));
     };
-    serve(settings, &Config::for_wrap(command, rest))
+    serve(settings, &Config::for_wrap(command, rest), arguments.pass.clone())
 }
 
-fn serve(settings: &Settings, config: &Config) -> Result<Exit, Failure> {
+fn serve(settings: &Settings, config: &Config, tagged: Vec<String>) -> Result<Exit, Failure> {
     let home = settings.open_home()?;
     telemetry::start(Manner::Serving, settings.log.as_deref(), Some(&home))?;
     report(config);
     let runtime = runtime()?;
     let served = runtime.block_on(async {
         let mut ended = Ended::new()?;
-        let composition = Composition::start(&home, config)?;
+        let composition = Composition::start(&home, config, tagged)?;
         let (input, output) = standard_streams();
         let served = tokio::select! {
             served = serve_stdio(composition.gateway.clone(), input, output) => {
