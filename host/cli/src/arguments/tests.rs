@@ -28,8 +28,9 @@ fn help_is_as_reviewed() {
 #[test]
 fn the_wrapped_command_keeps_its_own_options() {
     for line in [&["wrap", "--", "npx", "-y", "server", "--help"][..], &["wrap", "npx", "-y", "server", "--help"]] {
-        let Command::Wrap(Wrap { command }) = parse(line).unwrap().command else { panic!("another command") };
+        let Command::Wrap(Wrap { command, pass }) = parse(line).unwrap().command else { panic!("another command") };
         assert_eq!(command, ["npx", "-y", "server", "--help"]);
+        assert_eq!(pass, Vec::<String>::new());
     }
 }
 
