@@ -34,6 +34,18 @@ fn wrap_fronts_one_server_without_any_config() {
 }
 
 #[test]
+fn a_wrapped_server_gets_what_is_passed_by_name_and_nothing_else_of_its_kind() {
+    let home = Home::new(PROGRAM, "");
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/support/misbehaving.py");
+    let mut command = home.command(&["wrap", "--pass", "WANTED_TOKEN", "--", "python3", script]);
+    command.env("WANTED_TOKEN", "for the server").env("OTHER_TOKEN", "for somebody else");
+    let mut client = Client::connect(&mut command, object! {}.into());
+    let names = client.call("variables", object! {}.into()).text();
+    let has = |name: &str| names.split(' ').any(|known| known == name);
+    assert!(has("WANTED_TOKEN") && has("PATH") && !has("OTHER_TOKEN"), "{names}");
+}
+
+#[test]
 fn safe_mode_starts_no_server_and_says_so() {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/support/misbehaving.py");
     let home = Home::new(PROGRAM, &format!("mcp_servers: {{one: {{command: python3, args: [{script}]}}}}"));

@@ -88,10 +88,9 @@ fn lists(client: &mut Client, tool: &str) -> bool {
     client.tool_names().iter().any(|name| name == tool)
 }
 
-/// The indicators of the bundle with one more, as a new version.
+/// Indicators beside those of the bundle.
 fn indicators() -> String {
-    "policy: config-screen\nname: iocs\nversion: 9999.0.0\ndata: {texts: [], addresses: [], hosts: [collect.example], packages: []}\n"
-        .to_owned()
+    "policy: config-screen\nname: iocs-campaign\nversion: 1.0.0\ndata: {hosts: [collect.example]}\n".to_owned()
 }
 
 /// The rules of the bundle with one more, as a new version.

@@ -8,7 +8,8 @@ import time
 
 TOOLS = [
     "plain", "noise", "wrong-id", "huge-line", "duplicate-keys", "lone-surrogate", "invalid-utf8", "die", "text-id",
-    "null-error", "no-version", "twice", "magic-keys", "grandchild", "slow", "frobnicate", "herald",
+    "null-error", "no-version", "twice", "magic-keys", "grandchild", "slow", "variables", "frobnicate",
+    "herald",
 ]
 
 
@@ -67,6 +68,8 @@ def call(identifier, name: str, arguments: dict) -> None:
     elif name == "grandchild":
         child = subprocess.Popen(["sleep", "300"], stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         answer(text(str(child.pid)))
+    elif name == "variables":
+        answer(text(" ".join(sorted(os.environ))))
     elif name == "slow":
         time.sleep(float(arguments.get("seconds", 60)))
         answer(text("at last"))
