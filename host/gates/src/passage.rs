@@ -127,20 +127,29 @@ impl<'a> Passage<'a> {
         self.gates.journal.write(record).await
     }
 
+    /// One event a decision. What was refused or held back is a warning, so that a log which leaves out the many
+    /// passages that were cleared still shows it.
     fn log(&self, decision: &str, code: &str, policy: Option<&PolicyName>) {
-        if !tracing::enabled!(target: "portcullis::decision", tracing::Level::INFO) {
-            return;
+        macro_rules! decided {
+            ($level:ident) => {
+                tracing::event!(
+                    target: "portcullis::decision",
+                    tracing::Level::$level,
+                    gate = self.gate.as_str(),
+                    policy = policy.map(PolicyName::as_str).unwrap_or_default(),
+                    decision,
+                    code,
+                    server = escaped(self.server.as_str(), LONGEST_NAME),
+                    tool = escaped(&self.name, LONGEST_NAME),
+                    session = self.context.session.id.as_str(),
+                    elapsed_us = u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX),
+                )
+            };
         }
-        tracing::info!(
-            target: "portcullis::decision",
-            gate = self.gate.as_str(),
-            policy = policy.map(PolicyName::as_str).unwrap_or_default(),
-            decision,
-            code,
-            server = escaped(self.server.as_str(), LONGEST_NAME),
-            tool = escaped(&self.name, LONGEST_NAME),
-            session = self.context.session.id.as_str(),
-            elapsed_us = u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX),
-        );
+        if code.is_empty() {
+            decided!(INFO);
+        } else {
+            decided!(WARN);
+        }
     }
 }

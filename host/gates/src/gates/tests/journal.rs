@@ -52,7 +52,7 @@ fn the_digest_of_a_server_entry_depends_on_the_key() {
     assert_eq!(gates([1; 32]).keyed_digest(&entry), gates([1; 32]).keyed_digest(&entry));
 }
 
-/// Keeps the fields of each decision.
+/// Keeps the level and the fields of each decision.
 #[derive(Clone, Default)]
 struct Lines(Arc<std::sync::Mutex<Vec<String>>>);
 
@@ -79,7 +79,7 @@ impl tracing::Subscriber for Lines {
     fn record_follows_from(&self, _span: &tracing::span::Id, _follows: &tracing::span::Id) {}
 
     fn event(&self, event: &tracing::Event<'_>) {
-        let mut fields = Fields(String::new());
+        let mut fields = Fields(event.metadata().level().to_string());
         event.record(&mut fields);
         self.0.lock().unwrap().push(fields.0);
     }
@@ -100,8 +100,8 @@ async fn each_decision_is_one_line_without_payload() {
     gates.result(&context, message(r#"{"content":[{"type":"text","text":"confidential"}]}"#)).await.unwrap();
     let lines = lines.0.lock().unwrap();
     let [refused, cleared] = &lines[..] else { panic!("{lines:?}") };
-    let expected = r#" gate="call" policy="p" decision="refused" code="no" server="server" tool="t\\u{1b}[2J" session="one" elapsed_us="#;
+    let expected = r#"WARN gate="call" policy="p" decision="refused" code="no" server="server" tool="t\\u{1b}[2J" session="one" elapsed_us="#;
     assert!(refused.starts_with(expected), "{refused}");
-    assert!(cleared.starts_with(r#" gate="result" policy="" decision="cleared" code="" "#), "{cleared}");
+    assert!(cleared.starts_with(r#"INFO gate="result" policy="" decision="cleared" code="" "#), "{cleared}");
     assert!(!lines.concat().contains("confidential"));
 }
