@@ -3,8 +3,8 @@
 //! A caller that queued its record lets the tasks that are ready run once, so that they can queue theirs; then, if nobody
 //! wrote it meanwhile, it commits all that wait. Nobody relies on another one being polled again, which a task that holds
 //! several calls may not do. Measured by `tests/latency.rs` on two busy cores, against a caller that
-//! commits at once and against a writer thread: one caller waits 15 µs, 15 µs and 53 µs (a thread costs two switches,
-//! more than the commit); 16 callers get 122,000, 91,000 and 101,000 records a second. So a thread is used only where
+//! commits at once and against a writer thread: one caller waits 21 µs, 15 µs and 27 µs (a thread costs two switches,
+//! more than the commit); 16 callers get 94,000, 54,000 and 81,000 records a second. So a thread is used only where
 //! somebody must sleep, for the disk (`power`) or for another process that holds the lock, because a thread that
 //! carries traffic must not.
 

@@ -9,7 +9,7 @@ use crate::{Authentication, Durability, Protocol, TlsVerification};
 fn surroundings() -> Surroundings {
     Surroundings::new(|name| (name == "TOKEN").then(|| "s3cr3t".to_owned()))
         .with_home("/home/u")
-        .with_workspace("/work/project")
+        .with_workspace("/srv/project")
 }
 
 fn parse(text: &str) -> Config {

@@ -10,7 +10,7 @@ fn surroundings() -> Surroundings {
         _ => None,
     })
     .with_home("/home/u")
-    .with_workspace("/work/project")
+    .with_workspace("/srv/project")
 }
 
 fn apply(text: &str) -> (String, Vec<String>) {
