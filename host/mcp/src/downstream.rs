@@ -10,6 +10,7 @@ mod reply;
 mod session;
 #[cfg(unix)]
 mod standard;
+mod stateless;
 mod stdio;
 
 pub use reply::own_code;
@@ -17,10 +18,11 @@ pub use reply::own_code;
 pub use standard::{Input, Output, standard_streams};
 pub use stdio::{ServeError, serve_stdio};
 
-pub(crate) use client::{AskError, ClientLink};
+pub(crate) use client::{AskError, ClientLink, Way};
 pub(crate) use in_flight::{InFlight, StartError};
-pub(crate) use initialize::Introduction;
+pub(crate) use initialize::{Introduction, server_info};
 pub(crate) use lines::Lines;
 pub(crate) use outbox::Outbox;
 pub(crate) use reply::{Reply, tool_error};
 pub(crate) use session::{ClientSession, ListGroup, LogLevel};
+pub(crate) use stateless::{Dress, RequestMeta};

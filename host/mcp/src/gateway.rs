@@ -21,6 +21,7 @@ mod safe_mode;
 mod server;
 mod sessions;
 mod snapshot;
+mod stateless;
 mod utility;
 mod wishes;
 
@@ -48,7 +49,7 @@ pub use options::GatewayOptions;
 pub use safe_mode::safe_mode;
 
 pub(crate) use call::ClientCall;
-pub(crate) use link::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, Pages};
+pub(crate) use link::{Answer, Boxed, Greeting, LaunchError, Launcher, Link, LinkError, Pages};
 pub(crate) use peer::ServerPeer;
 
 /// All servers of a config behind the gates.
@@ -70,6 +71,8 @@ pub struct Gateway {
     published: ArcSwap<Snapshot>,
     versions: watch::Sender<Versions>,
     sessions: Mutex<Vec<Arc<ClientSession>>>,
+    /// Requests of the stateless era that are being worked on, each a session of its own towards servers.
+    exchanges: Mutex<HashMap<u64, Arc<ClientSession>>>,
     /// What servers are told that the client can do, fixed at the first start.
     capabilities: OnceLock<Value>,
     level: Mutex<Option<LogLevel>>,
@@ -128,6 +131,7 @@ impl Gateway {
             published: ArcSwap::default(),
             versions: watch::Sender::new(Versions::default()),
             sessions: Mutex::default(),
+            exchanges: Mutex::default(),
             capabilities: OnceLock::new(),
             level: Mutex::default(),
             keepers: Mutex::default(),

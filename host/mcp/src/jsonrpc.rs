@@ -16,7 +16,7 @@ pub use id::Id;
 pub use message::{Incoming, Malformed, MalformedReason, Message, Notification, Request, Response, Side};
 pub use read::{classify, read};
 pub use recover::{Recovered, Recovery};
-pub use write::{Rewrite, write_error, write_notification, write_request, write_result};
+pub use write::{Rewrite, write_error, write_notification, write_request, write_result, write_result_with};
 
 #[cfg(test)]
 mod tests;

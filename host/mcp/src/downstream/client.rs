@@ -1,6 +1,7 @@
 //! The client as somebody who can be asked.
 
 use std::collections::HashMap;
+use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,6 +12,7 @@ use rmcp::model::{CancelledNotificationMethod, ConstString as _};
 use tokio::sync::oneshot;
 
 use super::Outbox;
+use crate::gateway::Boxed;
 use crate::jsonrpc::{ErrorObject, Id, Rewrite, write_notification, write_request};
 
 /// So many requests wait for one client at once: a person answers few, a sampling server asks a few at a time.
@@ -34,6 +36,31 @@ pub(crate) enum AskError {
 }
 
 type Answer = Result<Value, ErrorObject>;
+
+/// A way to a client: by it the client is asked and told.
+pub(crate) trait Way: Debug + Send + Sync {
+    /// Asks the client and waits for its answer. Dropping the future withdraws the question.
+    fn request<'a>(&'a self, method: &'a str, params: &'a Value, limit: Duration)
+    -> Boxed<'a, Result<Value, AskError>>;
+
+    /// Tells the client, or drops it where the client does not read.
+    fn notify(&self, method: &str, params: Option<&Value>);
+}
+
+impl Way for ClientLink {
+    fn request<'a>(
+        &'a self,
+        method: &'a str,
+        params: &'a Value,
+        limit: Duration,
+    ) -> Boxed<'a, Result<Value, AskError>> {
+        Box::pin(self.request(method, params, limit))
+    }
+
+    fn notify(&self, method: &str, params: Option<&Value>) {
+        self.notify(method, params);
+    }
+}
 
 /// Sends requests to a client and finds the answer to each.
 #[derive(Debug)]

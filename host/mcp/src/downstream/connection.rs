@@ -10,6 +10,7 @@ use rmcp::model::{
 };
 
 use super::initialize::Introduction;
+use super::stateless::{self, Begun, Caller};
 use super::{ClientLink, ClientSession, InFlight, ListGroup, LogLevel, Outbox, Reply, StartError, own_code};
 use crate::approver::shown;
 use crate::gateway::{ClientCall, Gateway};
@@ -30,12 +31,15 @@ pub(crate) struct Connection {
     link: Arc<ClientLink>,
     in_flight: Arc<InFlight>,
     session: OnceLock<Arc<ClientSession>>,
+    /// Whose the requests of the stateless era are.
+    caller: Caller,
 }
 
 impl Connection {
     pub(crate) fn new(gateway: Arc<Gateway>, outbox: Arc<Outbox>) -> Self {
         let link = Arc::new(ClientLink::new(Arc::clone(&outbox)));
-        Self { gateway, outbox, link, in_flight: Arc::default(), session: OnceLock::new() }
+        let caller = Caller::process();
+        Self { gateway, outbox, link, in_flight: Arc::default(), session: OnceLock::new(), caller }
     }
 
     /// Takes a message. Never waits for a server: what does runs as a task of its own.
@@ -99,6 +103,9 @@ impl Connection {
 
     async fn request(&self, request: Request) {
         let Request { id, method, params } = request;
+        if stateless::is_stateless(&method, params.as_ref()) {
+            return self.stateless(id, method, params).await;
+        }
         let treatment = ClientMethod::parse(&method).treatment();
         let Some(session) = self.session.get() else {
             let reply = match treatment {
@@ -128,6 +135,18 @@ impl Connection {
             }
         };
         self.reply(&id, reply).await;
+    }
+
+    /// Takes a request of the stateless era: a client may speak either one here, and both at once.
+    async fn stateless(&self, id: Id, method: String, params: Option<Value>) {
+        let outbox = Arc::clone(&self.outbox);
+        let tell: stateless::Tell =
+            Arc::new(move |method, params| outbox.offer(|buffer| write_notification(buffer, method, params)));
+        let ask = stateless::Ask { caller: self.caller.clone(), method, params: object_of(params), tell };
+        match stateless::begin(&self.gateway, ask) {
+            Begun::Now(reply) => self.reply(&id, reply).await,
+            Begun::Later(work) => self.start(id, work).await,
+        }
     }
 
     /// Starts work that may wait.
@@ -220,6 +239,7 @@ impl Connection {
         if let Some(session) = self.session.get() {
             self.gateway.close_session(session);
         }
+        self.caller.close(&self.gateway);
     }
 }
 

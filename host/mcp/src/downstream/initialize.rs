@@ -31,19 +31,11 @@ impl Introduction {
     pub(crate) fn read(params: Option<&Value>) -> Self {
         let member = |name: &str| params.and_then(|params| params.get(name));
         let wanted = member("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-        let claim = |name: &str| {
-            let text = member("clientInfo").and_then(|info| info.get(name)).and_then(Value::as_str).unwrap_or_default();
-            text.chars().filter(|character| !character.is_control()).take(LONGEST_CLAIM).collect()
-        };
         let capabilities = match member("capabilities") {
             Some(Value::Object(capabilities)) => capabilities.clone(),
             _ => Object::new(),
         };
-        Self {
-            revision: negotiate(wanted),
-            client: ClientFacts { name: claim("name"), version: claim("version") },
-            capabilities: capabilities.into(),
-        }
+        Self { revision: negotiate(wanted), client: claimed(member("clientInfo")), capabilities: capabilities.into() }
     }
 
     /// Returns the result of `initialize`. Every list may still change: servers start while the client goes on.
@@ -58,17 +50,27 @@ impl Introduction {
                 "completions" => object! {},
                 "logging" => object! {},
             },
-            "serverInfo" => object! {
-                "name" => "portcullis",
-                "title" => "Portcullis",
-                "version" => env!("CARGO_PKG_VERSION"),
-            },
+            "serverInfo" => server_info(),
         };
         if !instructions.is_empty() {
             result.insert("instructions", instructions);
         }
         result.into()
     }
+}
+
+/// Reads a client's claim of what it is, of either era.
+pub(crate) fn claimed(info: Option<&Value>) -> ClientFacts {
+    let claim = |name: &str| {
+        let text = info.and_then(|info| info.get(name)).and_then(Value::as_str).unwrap_or_default();
+        text.chars().filter(|character| !character.is_control()).take(LONGEST_CLAIM).collect()
+    };
+    ClientFacts { name: claim("name"), version: claim("version") }
+}
+
+/// Returns what the gateway says of itself, in either era.
+pub(crate) fn server_info() -> Value {
+    object! { "name" => "portcullis", "title" => "Portcullis", "version" => env!("CARGO_PKG_VERSION") }.into()
 }
 
 /// Returns the revision to speak: the wanted one where it is spoken, else the newest, which the client may refuse.

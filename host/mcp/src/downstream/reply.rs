@@ -7,6 +7,7 @@ use portcullis_model::ResultKind;
 use portcullis_model::json::Value;
 use portcullis_model::object;
 
+use super::Dress;
 use crate::jsonrpc::{ErrorObject, Id, write_error, write_result};
 
 /// Error codes of the gateway itself. JSON-RPC keeps -32768 to -32000 for itself and MCP for its own, so these lie
@@ -35,6 +36,8 @@ pub(crate) enum Reply {
     Own(Value),
     /// An error of the gateway itself.
     Error(ErrorObject),
+    /// One of the others in the form of the stateless era.
+    Dressed(Box<Reply>, Dress),
 }
 
 impl Reply {
@@ -55,6 +58,7 @@ impl Reply {
             Self::Shared(result) => write_result(buffer, id, result),
             Self::Own(result) => write_result(buffer, id, result),
             Self::Error(error) => write_error(buffer, Some(id), error),
+            Self::Dressed(reply, dress) => dress.write(reply, id, buffer),
         }
     }
 

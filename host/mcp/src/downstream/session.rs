@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use portcullis_gates::{Approver, Session};
 use portcullis_model::json::Value;
 
-use super::ClientLink;
+use super::Way;
 
 /// So many resources may be subscribed to at once: more is a loop, not a user.
 const MOST_SUBSCRIPTIONS: usize = 1_024;
@@ -74,14 +74,22 @@ impl LogLevel {
     }
 }
 
-/// One client that has introduced itself.
+/// Tells sessions apart.
+static NUMBERS: AtomicU64 = AtomicU64::new(1);
+
+/// No message is of this level: the client wants none.
+const NO_MESSAGES: u8 = u8::MAX;
+
+/// One client that has introduced itself; in the stateless era one request of a client.
 pub(crate) struct ClientSession {
+    /// Tells it from every other one of this process.
+    pub(crate) number: u64,
     /// What the gates remember of it.
     pub(crate) gates: Arc<Session>,
     /// Who can be asked on its behalf.
     pub(crate) approver: Arc<dyn Approver>,
     /// The way to it.
-    pub(crate) link: Arc<ClientLink>,
+    pub(crate) link: Arc<dyn Way>,
     /// What it declared that it can do.
     pub(crate) capabilities: Value,
     level: AtomicU8,
@@ -100,10 +108,11 @@ impl ClientSession {
     pub(crate) fn new(
         gates: Arc<Session>,
         approver: Arc<dyn Approver>,
-        link: Arc<ClientLink>,
+        link: Arc<dyn Way>,
         capabilities: Value,
     ) -> Self {
         Self {
+            number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             gates,
             approver,
             link,
@@ -123,6 +132,11 @@ impl ClientSession {
     /// Sets the least urgent level that the client wants to see.
     pub(crate) fn set_level(&self, level: LogLevel) {
         self.level.store(level as u8, Ordering::Relaxed);
+    }
+
+    /// Notes the level that one request named; without one it wants no messages.
+    pub(crate) fn set_own_level(&self, level: Option<LogLevel>) {
+        self.level.store(level.map_or(NO_MESSAGES, |level| level as u8), Ordering::Relaxed);
     }
 
     /// Returns true where the client wants to see messages of that level.
@@ -183,7 +197,7 @@ mod tests {
     use portcullis_model::{ClientFacts, Era, Principal, SessionId};
 
     use super::*;
-    use crate::downstream::Outbox;
+    use crate::downstream::{ClientLink, Outbox};
 
     fn session() -> ClientSession {
         let gates = Session::new(
@@ -210,6 +224,9 @@ mod tests {
     #[test]
     fn messages_below_the_level_that_the_client_set_are_not_wanted() {
         let session = session();
+        session.set_own_level(None);
+        assert!(!session.wants(LogLevel::Emergency));
+        session.set_own_level(Some(LogLevel::Info));
         assert!(session.wants(LogLevel::Info) && !session.wants(LogLevel::Debug));
         session.set_level(LogLevel::Error);
         assert!(session.wants(LogLevel::Alert) && !session.wants(LogLevel::Warning));

@@ -110,7 +110,7 @@ impl Gateway {
         let Some(connected) = server.connected() else {
             return unavailable(server, as_tool);
         };
-        let guard = server.note_call(&session.gates.id);
+        let guard = server.note_call(session.number);
         let mut outcome = send(self, session, &context, server, &connected, &cleared, verb, token.clone()).await;
         if outcome == Err(LinkError::Expired)
             && let Some(connected) = self.reconnected(server, connected.number).await

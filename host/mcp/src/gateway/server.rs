@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use portcullis_config::ServerOptions;
-use portcullis_model::{Launch, ServerEntry, ServerName, SessionId};
+use portcullis_model::{Launch, ServerEntry, ServerName};
 use tokio::sync::Notify;
 
 use super::Link;
@@ -35,8 +35,8 @@ pub(crate) struct Server {
     pub(crate) answers: AtomicU64,
     connected: ArcSwapOption<Connected>,
     status: Mutex<ServerStatus>,
-    /// Calls that are running, by session: who a request of the server belongs to.
-    callers: Mutex<HashMap<SessionId, usize>>,
+    /// Calls that are running, by the number of their session: who a request of the server belongs to.
+    callers: Mutex<HashMap<u64, usize>>,
     drained: Notify,
     settled: AtomicBool,
 }
@@ -120,9 +120,9 @@ impl Server {
     }
 
     /// Counts a running call of a session until the returned guard is dropped.
-    pub(crate) fn note_call(self: &Arc<Self>, session: &SessionId) -> CallGuard {
-        *self.callers.lock().unwrap_or_else(PoisonError::into_inner).entry(session.clone()).or_default() += 1;
-        CallGuard { server: Arc::clone(self), session: session.clone() }
+    pub(crate) fn note_call(self: &Arc<Self>, session: u64) -> CallGuard {
+        *self.callers.lock().unwrap_or_else(PoisonError::into_inner).entry(session).or_default() += 1;
+        CallGuard { server: Arc::clone(self), session }
     }
 
     /// Waits until no call is running.
@@ -136,19 +136,19 @@ impl Server {
         }
     }
 
-    /// Returns the only session that has calls running here, if it is the only one.
-    pub(crate) fn sole_caller(&self) -> Option<SessionId> {
+    /// Returns the number of the only session that has calls running here, if it is the only one.
+    pub(crate) fn sole_caller(&self) -> Option<u64> {
         let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
         let mut sessions = callers.keys();
-        let first = sessions.next()?;
-        sessions.next().is_none().then(|| first.clone())
+        let first = *sessions.next()?;
+        sessions.next().is_none().then_some(first)
     }
 }
 
 /// A running call.
 pub(crate) struct CallGuard {
     server: Arc<Server>,
-    session: SessionId,
+    session: u64,
 }
 
 impl Drop for CallGuard {

@@ -16,7 +16,7 @@ use rmcp::model::{
 use super::server::Server;
 use super::{Gateway, Link, passed_on};
 use crate::approver::{ClientApprover, Elicit, may_be_asked};
-use crate::downstream::{ClientLink, ClientSession, Introduction, LogLevel};
+use crate::downstream::{ClientLink, ClientSession, Introduction, LogLevel, Way};
 
 /// An approver's answer is awaited a little longer than the gates wait, so that theirs is the limit that counts.
 const APPROVAL_LIMIT: Duration = Duration::from_secs(310);
@@ -34,12 +34,18 @@ impl Gateway {
         let principal = Principal::parse("local").expect(fixed);
         let gates = self.gates.sessions().open(&id, &principal, &introduction.client, Era::Initialize)?;
         let permitted = may_be_asked(&self.approvals, &introduction.client.name, &introduction.capabilities);
-        let asked = Asked { gateway: Arc::downgrade(self), link: Arc::clone(link) };
-        let approver: Arc<dyn Approver> = Arc::new(ClientApprover::new(Arc::new(asked), permitted));
+        let link: Arc<dyn Way> = Arc::<ClientLink>::clone(link);
+        let approver = self.approver(&link, permitted);
         let capabilities = introduction.capabilities.clone();
-        let session = Arc::new(ClientSession::new(gates, approver, Arc::clone(link), capabilities));
+        let session = Arc::new(ClientSession::new(gates, approver, link, capabilities));
         self.locked_sessions().push(Arc::clone(&session));
         Ok(session)
+    }
+
+    /// Returns whoever may approve behind a way to a client.
+    pub(crate) fn approver(self: &Arc<Self>, link: &Arc<dyn Way>, permitted: bool) -> Arc<dyn Approver> {
+        let asked = Asked { gateway: Arc::downgrade(self), link: Arc::clone(link) };
+        Arc::new(ClientApprover::new(Arc::new(asked), permitted))
     }
 
     /// Ends a session: what was remembered of it is gone.
@@ -61,11 +67,14 @@ impl Gateway {
     /// calling the server. Nothing where that would be a guess: the question would reach the wrong person.
     pub(crate) fn session_of(&self, server: &Server) -> Option<Arc<ClientSession>> {
         let sessions = self.locked_sessions();
-        if let [only] = sessions.as_slice() {
+        if let [only] = sessions.as_slice()
+            && !self.has_exchanges()
+        {
             return Some(Arc::clone(only));
         }
         let caller = server.sole_caller()?;
-        sessions.iter().find(|session| session.gates.id == caller).cloned()
+        let session = sessions.iter().find(|session| session.number == caller).cloned();
+        session.or_else(|| self.exchange(caller))
     }
 
     /// Returns the context of a passage that a client asked for.
@@ -124,7 +133,7 @@ impl Gateway {
 /// A client as the approver sees it.
 struct Asked {
     gateway: Weak<Gateway>,
-    link: Arc<ClientLink>,
+    link: Arc<dyn Way>,
 }
 
 impl Elicit for Asked {

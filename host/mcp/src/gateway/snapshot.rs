@@ -16,6 +16,7 @@ pub(crate) struct Snapshot {
     /// What the status tool says of missing servers; without it there is no such tool.
     notice: Option<String>,
     tools: OnceLock<Arc<Value>>,
+    stateless_tools: OnceLock<Arc<Value>>,
     prompts: OnceLock<Arc<Value>>,
     resources: OnceLock<Arc<Value>>,
     templates: OnceLock<Arc<Value>>,
@@ -59,6 +60,28 @@ impl Snapshot {
             Arc::new(result.into())
         });
         Arc::clone(list)
+    }
+
+    /// Returns the result of a list as the stateless era has it: its tools know no `execution`.
+    pub(crate) fn list_stateless(&self, listable: Listable) -> Arc<Value> {
+        let list = self.list(listable);
+        if listable != Listable::Tools {
+            return list;
+        }
+        let stateless = self.stateless_tools.get_or_init(|| {
+            let has_execution = |tool: &Value| tool.get("execution").is_some();
+            if !list.get("tools").and_then(Value::as_array).is_some_and(|tools| tools.iter().any(has_execution)) {
+                return list;
+            }
+            let mut list = Value::clone(&list);
+            if let Some(Value::Array(tools)) = list.as_object_mut().and_then(|list| list.get_mut("tools")) {
+                for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
+                    tool.remove("execution");
+                }
+            }
+            Arc::new(list)
+        });
+        Arc::clone(stateless)
     }
 }
 

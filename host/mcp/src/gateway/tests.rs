@@ -4,4 +4,5 @@ mod life;
 mod lists;
 mod policies;
 mod requests;
+mod stateless;
 mod support;

@@ -101,7 +101,7 @@ impl Reply {
                 Self::Own(crate::downstream::tool_error(text))
             }
             Self::Cleared(message) => Self::Own(shape(&message.get().document)),
-            other @ (Self::Shared(_) | Self::Own(_) | Self::Error(_)) => other,
+            other @ (Self::Shared(_) | Self::Own(_) | Self::Error(_) | Self::Dressed(..)) => other,
         }
     }
 }

@@ -49,6 +49,14 @@ impl ErrorObject {
         self
     }
 
+    /// Replaces the code.
+    #[must_use]
+    pub fn with_code(mut self, code: i64) -> Self {
+        self.document.insert("code", code);
+        self.code = code;
+        self
+    }
+
     /// Reads an error object. A missing message becomes an empty one; without an integral code it is none.
     pub fn from_value(value: Value) -> Option<Self> {
         let Value::Object(mut document) = value else {

@@ -4,7 +4,7 @@ use portcullis_model::json::{Object, Value, write_string};
 
 use super::{ErrorObject, Id};
 
-/// What the envelope changes in the parameters of a request: names, tokens and era fields, nothing else.
+/// What the envelope changes in the parameters of a request or in a result: names, tokens and era fields, nothing else.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rewrite<'a> {
     /// Members of the parameters that are set: in their place where they exist, else at the end.
@@ -38,6 +38,19 @@ pub fn write_result(buffer: &mut Vec<u8>, id: &Id, result: &Value) {
     id.append(buffer);
     buffer.extend_from_slice(b",\"result\":");
     result.write_to(buffer);
+    buffer.push(b'}');
+}
+
+/// Appends a response with a result whose members are rewritten: those of the era. A result that is no object stays as it
+/// is.
+pub fn write_result_with(buffer: &mut Vec<u8>, id: &Id, result: &Value, rewrite: Rewrite<'_>) {
+    let Value::Object(members) = result else {
+        return write_result(buffer, id, result);
+    };
+    buffer.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    id.append(buffer);
+    buffer.extend_from_slice(b",\"result\":");
+    append_params(members, rewrite, buffer);
     buffer.push(b'}');
 }
 

@@ -361,10 +361,28 @@ impl Client {
         result
     }
 
+    /// Sends a request of the stateless era and returns its id. `params` is what stands before `_meta`.
+    pub(super) async fn start_stateless(&mut self, method: &str, capabilities: &str, params: &str) -> u64 {
+        self.start(method, &stateless_params(capabilities, params, "")).await
+    }
+
+    /// Sends a request of the stateless era and returns the whole response.
+    pub(super) async fn stateless(&mut self, method: &str, capabilities: &str, params: &str) -> Value {
+        let id = self.start_stateless(method, capabilities, params).await;
+        self.answer_to(id).await
+    }
+
     /// Returns the published names of all tools.
     pub(super) async fn tools(&mut self) -> Vec<String> {
         names(&self.result("tools/list", "{}").await, "tools", "name")
     }
+}
+
+/// Returns parameters of the stateless era: members, and further members of `_meta`, each list ended by a comma.
+pub(super) fn stateless_params(capabilities: &str, members: &str, meta: &str) -> String {
+    format!(
+        r#"{{{members}"_meta":{{{meta}"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{{"name":"test","version":"1"}},"io.modelcontextprotocol/clientCapabilities":{capabilities}}}}}"#
+    )
 }
 
 pub(super) fn names(result: &Value, list: &str, key: &str) -> Vec<String> {

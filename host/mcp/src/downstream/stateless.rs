@@ -1,0 +1,207 @@
+//! The stateless era towards clients: revision 2026-07-28.
+//!
+//! Every request stands alone: it names its revision, its client and what that client can do, and nothing is remembered
+//! between two of them but what the gates remember of a session.
+
+mod dress;
+mod meta;
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use portcullis_gates::{Session, TooManySessions};
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{ClientFacts, Digest, Era, Principal, SessionId, object};
+
+use super::{AskError, ClientSession, LogLevel, Reply, Way, own_code};
+use crate::gateway::{Boxed, ClientCall, Gateway};
+use crate::jsonrpc::{ErrorObject, code};
+use crate::method::{ClientMethod, Listable, Treatment, Verb};
+
+pub(crate) use dress::Dress;
+pub(crate) use meta::{RequestMeta, is_stateless};
+
+/// The one revision of this era.
+pub(crate) const REVISION: &str = "2026-07-28";
+
+/// Writes a notification to whoever sent the request, for as long as it waits for its answer.
+pub(crate) type Tell = Arc<dyn Fn(&str, Option<&Value>) + Send + Sync>;
+
+/// Who sends requests.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// Whom the requests belong to.
+    pub(crate) principal: Principal,
+    /// The process that they all come by; where there is none, the session follows from the principal and the client's
+    /// name.
+    process: Option<Arc<Process>>,
+}
+
+/// A process that speaks by its standard streams: one session, however long it is silent.
+#[derive(Debug)]
+struct Process {
+    id: SessionId,
+    session: OnceLock<Arc<Session>>,
+}
+
+impl Caller {
+    /// Whoever started this process and speaks to it by its standard streams: all requests are of one session.
+    pub(crate) fn process() -> Self {
+        let fixed = "a fixed word and hexadecimal digits";
+        let random = format!("{:016x}", getrandom::u64().unwrap_or_default());
+        let session = SessionId::parse(&format!("stdio-{}-{random}", std::process::id())).expect(fixed);
+        let process = Arc::new(Process { id: session, session: OnceLock::new() });
+        Self { principal: Principal::parse("local").expect(fixed), process: Some(process) }
+    }
+
+    /// Returns the session that a request of that client belongs to. The client's version does not count: an update does
+    /// not wash labels off.
+    fn session(&self, gateway: &Gateway, client: &ClientFacts) -> Result<Arc<Session>, TooManySessions> {
+        let open = |id: &SessionId| gateway.gates().sessions().open(id, &self.principal, client, Era::Stateless);
+        let Some(process) = &self.process else {
+            let parts: [&[u8]; 2] = [self.principal.as_str().as_bytes(), client.name.as_bytes()];
+            let digest = Digest::of_parts(parts);
+            return open(&SessionId::parse(&format!("stateless-{digest}")).expect("a word and hexadecimal digits"));
+        };
+        match process.session.get() {
+            Some(session) => Ok(Arc::clone(session)),
+            None => open(&process.id).map(|session| Arc::clone(process.session.get_or_init(|| session))),
+        }
+    }
+
+    /// Ends the session of a process that is gone.
+    pub(crate) fn close(&self, gateway: &Gateway) {
+        if let Some(process) = &self.process {
+            gateway.gates().sessions().close(&process.id);
+        }
+    }
+}
+
+/// A request of this era.
+pub(crate) struct Ask {
+    pub(crate) caller: Caller,
+    pub(crate) method: String,
+    pub(crate) params: Object,
+    pub(crate) tell: Tell,
+}
+
+/// What becomes of a request.
+pub(crate) enum Begun {
+    /// It is answered at once.
+    Now(Reply),
+    /// It is answered by work that may wait. Dropping the work cancels the request.
+    Later(Boxed<'static, Reply>),
+}
+
+/// Takes a request. Never waits for a server.
+pub(crate) fn begin(gateway: &Arc<Gateway>, mut ask: Ask) -> Begun {
+    let meta = match RequestMeta::take(&mut ask.params) {
+        Ok(meta) => meta,
+        Err(error) => return Begun::Now(Reply::Error(error)),
+    };
+    // The first one that names the capabilities of a client has the servers started, whatever it asks.
+    gateway.start(&meta.capabilities);
+    let method = ClientMethod::parse(&ask.method);
+    match method.treatment() {
+        _ if method == ClientMethod::Discover => Begun::Now(discover(gateway)),
+        Treatment::List(listable) => list(gateway, &ask, listable),
+        Treatment::Call(kind, Verb::Plain) => {
+            let call = ClientCall { kind, verb: Verb::Plain, params: ask.params };
+            let session = match open(gateway, &ask.caller, &meta, ask.tell) {
+                Ok(session) => session,
+                Err(reply) => return Begun::Now(reply),
+            };
+            let gateway = Arc::clone(gateway);
+            Begun::Later(Box::pin(async move {
+                let reply = gateway.call(Arc::clone(&session.0), call).await;
+                drop(session);
+                Dress::of_call(kind).put_on(reply)
+            }))
+        }
+        Treatment::Introduce
+        | Treatment::Pong
+        | Treatment::SetLevel
+        | Treatment::Call(_, Verb::Subscribe | Verb::Unsubscribe)
+        | Treatment::Refuse => {
+            Begun::Now(Reply::Error(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered")))
+        }
+    }
+}
+
+/// Answers `server/discover` from what is known now: a client that waits in vain takes the gateway for one of the other
+/// era for good.
+fn discover(gateway: &Gateway) -> Reply {
+    let changes = object! { "listChanged" => true };
+    let mut result = object! {
+        "supportedVersions" => vec![Value::from(REVISION)],
+        "capabilities" => object! {
+            "tools" => changes.clone(),
+            "prompts" => changes.clone(),
+            "resources" => changes,
+            "completions" => object! {},
+            "logging" => object! {},
+        },
+    };
+    let instructions = gateway.instructions();
+    if !instructions.is_empty() {
+        result.insert("instructions", instructions);
+    }
+    Dress::own(gateway.is_settled()).put_on(Reply::Own(result.into()))
+}
+
+fn list(gateway: &Arc<Gateway>, ask: &Ask, listable: Listable) -> Begun {
+    // Lists are given whole, so no cursor was ever handed out.
+    if ask.params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
+        return Begun::Now(Reply::Error(ErrorObject::new(code::INVALID_PARAMS, "this cursor is not known")));
+    }
+    let gateway = Arc::clone(gateway);
+    Begun::Later(Box::pin(async move {
+        let list = gateway.list_stateless(listable).await;
+        Dress::own(gateway.is_settled()).put_on(list)
+    }))
+}
+
+/// Opens what one request is to servers. Ends when it is dropped.
+fn open(gateway: &Arc<Gateway>, caller: &Caller, meta: &RequestMeta, tell: Tell) -> Result<Open, Reply> {
+    let way: Arc<dyn Way> = Arc::new(Told { tell, level: meta.level });
+    match caller.session(gateway, &meta.client) {
+        Ok(session) => Ok(Open(gateway.open_exchange(session, meta, way), Arc::clone(gateway))),
+        Err(error) => Err(Reply::Error(ErrorObject::new(own_code::TOO_MANY, error.to_string()))),
+    }
+}
+
+struct Open(Arc<ClientSession>, Arc<Gateway>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.1.close_exchange(&self.0);
+    }
+}
+
+/// The way to a client that can only be told.
+struct Told {
+    tell: Tell,
+    level: Option<LogLevel>,
+}
+
+impl fmt::Debug for Told {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Told").field("level", &self.level).finish_non_exhaustive()
+    }
+}
+
+impl Way for Told {
+    fn request<'a>(
+        &'a self,
+        _method: &'a str,
+        _params: &'a Value,
+        _limit: Duration,
+    ) -> Boxed<'a, Result<Value, AskError>> {
+        Box::pin(async { Err(AskError::Gone) })
+    }
+
+    fn notify(&self, method: &str, params: Option<&Value>) {
+        (self.tell)(method, params);
+    }
+}

@@ -1,0 +1,64 @@
+//! Requests of the stateless era, each a session of its own towards servers.
+
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+use portcullis_gates::Session;
+
+use super::Gateway;
+use crate::approver::may_be_asked;
+use crate::downstream::{ClientSession, LogLevel, Reply, RequestMeta, Way};
+use crate::method::Listable;
+
+impl Gateway {
+    /// Opens what one request is to servers. What the gates remember is shared by all requests of a session.
+    pub(crate) fn open_exchange(
+        self: &Arc<Self>,
+        gates: Arc<Session>,
+        meta: &RequestMeta,
+        way: Arc<dyn Way>,
+    ) -> Arc<ClientSession> {
+        let permitted = may_be_asked(&self.approvals, &meta.client.name, &meta.capabilities);
+        let approver = self.approver(&way, permitted);
+        let session = ClientSession::new(gates, approver, way, meta.capabilities.clone());
+        session.set_own_level(meta.level);
+        if let Some(level) = meta.level {
+            self.want_level(level);
+        }
+        let session = Arc::new(session);
+        self.locked_exchanges().insert(session.number, Arc::clone(&session));
+        session
+    }
+
+    /// Ends what one request was to servers.
+    pub(crate) fn close_exchange(&self, session: &ClientSession) {
+        self.locked_exchanges().remove(&session.number);
+    }
+
+    fn locked_exchanges(&self) -> MutexGuard<'_, HashMap<u64, Arc<ClientSession>>> {
+        self.exchanges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn has_exchanges(&self) -> bool {
+        !self.locked_exchanges().is_empty()
+    }
+
+    /// Returns the request of that number.
+    pub(crate) fn exchange(&self, number: u64) -> Option<Arc<ClientSession>> {
+        self.locked_exchanges().get(&number).cloned()
+    }
+
+    /// Has servers log from that level on, unless they log more already.
+    fn want_level(self: &Arc<Self>, level: LogLevel) {
+        let known = *self.level.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.is_none_or(|known| level < known) {
+            self.set_level(level);
+        }
+    }
+
+    /// Answers a list in the form of the stateless era.
+    pub(crate) async fn list_stateless(&self, listable: Listable) -> Reply {
+        self.wait_for_servers().await;
+        Reply::Shared(self.snapshot().list_stateless(listable))
+    }
+}
