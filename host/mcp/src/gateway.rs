@@ -4,6 +4,7 @@ mod ask;
 mod back_off;
 mod call;
 mod connector;
+mod eras;
 mod faults;
 mod instructions;
 mod items;
@@ -90,7 +91,11 @@ impl std::fmt::Debug for Gateway {
 impl Gateway {
     /// Builds a gateway for a config. No server is started yet.
     pub fn new(config: &Config, gates: Arc<Gates>, options: GatewayOptions) -> Arc<Self> {
-        let launcher = Connector { supervisor: options.supervisor.clone(), stderr_log: options.stderr_log.clone() };
+        let launcher = Connector {
+            supervisor: options.supervisor.clone(),
+            stderr_log: options.stderr_log.clone(),
+            eras: Arc::default(),
+        };
         Self::with_launcher(config, gates, options, Arc::new(launcher))
     }
 

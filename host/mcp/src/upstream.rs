@@ -7,12 +7,14 @@
 //!
 //! It knows nothing about policies, names that clients see, or several servers.
 //!
-//! Only the era with `initialize` is spoken so far. What belongs to an era has one place each, so that the stateless one
-//! can stand beside it: the handshake (`connect`), the era's members of `_meta` (the rewrite in `call`, which sets the
-//! progress token already), and the headers of HTTP (`wire`, which learns the version after the handshake).
+//! Both eras are spoken: the one with `initialize` and the stateless one of 2026-07-28. Which of them is found out in
+//! `connect`; what the stateless one adds to a request and expects of a result is in `era`. Whoever calls sees one kind of
+//! server: what an era does not have is done in its own way or answered here.
 
 mod call;
 mod connect;
+mod era;
+mod eras;
 mod error;
 mod hello;
 mod list;
@@ -26,12 +28,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_gates::{Call, Cleared};
-use portcullis_model::json::Value;
+use portcullis_model::json::{Object, Value};
 
-use crate::jsonrpc::ErrorObject;
+use crate::jsonrpc::{ErrorObject, code};
 use crate::transport::stdio::Process;
 
 pub use connect::{ConnectError, ConnectFailure};
+pub use eras::Eras;
 pub use error::{CallError, CloseReason};
 pub use hello::Hello;
 pub use list::{Incomplete, ListMethod, Listing};
@@ -87,16 +90,31 @@ impl Upstream {
 
     /// Sends a request that no gate judges: `ping`, `logging/setLevel`, `resources/subscribe` and the like.
     ///
-    /// Calls and reads are refused here: they have a gate.
+    /// Calls and reads are refused here: they have a gate. What the stateless era does not have is done as that era does
+    /// it: a `ping` asks `server/discover`, and `logging/setLevel` is remembered and said with every further request.
     pub async fn request(&self, method: &str, params: Option<&Value>) -> Result<Outcome, CallError> {
         if call::is_gated(method) {
             return Err(CallError::Gated);
         }
-        call::request(&self.shared, method, params, CallOptions::default()).await
+        let send = |method, params| call::request(&self.shared, method, params, CallOptions::default());
+        match (self.shared.era(), method) {
+            (Some(_), "ping") => send("server/discover", None).await,
+            (Some(era), "logging/setLevel") => {
+                era.set_level(params.and_then(|params| params.get("level")).cloned());
+                Ok(Ok(Object::new().into()))
+            }
+            (Some(_), "resources/subscribe" | "resources/unsubscribe") => {
+                Ok(Err(ErrorObject::new(code::METHOD_NOT_FOUND, "this server offers no subscriptions")))
+            }
+            (None | Some(_), _) => send(method, params).await,
+        }
     }
 
-    /// Sends a notification.
+    /// Sends a notification. The stateless era has none of a client, so a server of that era is sent nothing.
     pub async fn notify(&self, method: &str, params: Option<&Value>) -> Result<(), CallError> {
+        if self.shared.era().is_some() {
+            return Ok(());
+        }
         self.shared.notify(method, params).await
     }
 

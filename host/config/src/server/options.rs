@@ -9,10 +9,10 @@ use portcullis_model::{Secret, Trust};
 /// Which lifecycle a server is spoken to in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// `initialize` first, `server/discover` where it is refused.
+    /// Whichever the server speaks: revision 2026-07-28 where it answers `server/discover`, else `initialize`.
     #[default]
     Auto,
-    /// Revision 2026-07-28.
+    /// Revision 2026-07-28; `initialize` only where the server says that it does not speak that.
     Stateless,
     /// `initialize` only.
     Legacy,

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::route::Route;
 use super::server::{Connected, Server};
-use super::{Answer, Gateway, LinkError};
+use super::{Answer, Gateway, LinkError, eras};
 use crate::downstream::{ClientSession, Reply, own_code};
 use crate::jsonrpc::ErrorObject;
 use crate::method::Verb;
@@ -122,6 +122,7 @@ impl Gateway {
         match outcome {
             Ok(answer) => {
                 server.answers.fetch_add(1, Ordering::Relaxed);
+                let answer = eras::fit(answer, session.gates.era, connected.link.greeting());
                 self.sanitize(&context, route, answer).await
             }
             Err(error) => failure(server, &error, as_tool),

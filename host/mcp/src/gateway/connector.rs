@@ -18,8 +18,8 @@ use crate::method::{Listable, Verb};
 use crate::transport::http::HttpFailure;
 use crate::transport::stdio::StderrSink;
 use crate::upstream::{
-    BoxFuture, CallError, CallOptions, CloseReason, ConnectError, ConnectFailure, ConnectOptions, ListMethod, Peer,
-    Upstream,
+    BoxFuture, CallError, CallOptions, CloseReason, ConnectError, ConnectFailure, ConnectOptions, Eras, ListMethod,
+    Peer, Upstream,
 };
 
 /// Makes the place where lines of a server's standard error are kept.
@@ -33,6 +33,8 @@ pub(crate) struct Connector {
     /// How the supervisor of a stdio server is started; this very program where nothing is said.
     pub(crate) supervisor: Option<portcullis_supervisor::Launcher>,
     pub(crate) stderr_log: Option<StderrLog>,
+    /// What is known of the eras of servers.
+    pub(crate) eras: Arc<Eras>,
 }
 
 impl Launcher for Connector {
@@ -48,6 +50,8 @@ impl Launcher for Connector {
             capabilities,
             connect_timeout: options.connect_timeout,
             call_timeout: options.timeout,
+            protocol: options.protocol,
+            eras: Arc::clone(&self.eras),
             launcher: self.supervisor.clone(),
             log: self.stderr_log.as_ref().and_then(|log| log(&launching.get().entry.name)),
             ..ConnectOptions::default()

@@ -34,6 +34,11 @@ pub(crate) struct Greeting {
 }
 
 impl Greeting {
+    /// Returns true where the server speaks the stateless era. Revisions are dates, so they compare as text.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.revision.as_str() >= "2026-07-28"
+    }
+
     /// Returns true where the server declared the capability.
     pub(crate) fn declares(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some_and(|value| !value.is_null())

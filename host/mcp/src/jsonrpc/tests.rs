@@ -179,7 +179,7 @@ fn request_text(params: Option<&str>, rewrite: Rewrite<'_>) -> String {
 fn the_envelope_rewrites_what_it_may_and_nothing_else() {
     let token = Value::from(9_u64);
     let name = Value::from("echo");
-    let set = Rewrite { members: &[("name", &name)], meta: &[("progressToken", Some(&token))] };
+    let set = Rewrite { members: &[("name", Some(&name)), ("state", None)], meta: &[("progressToken", Some(&token))] };
     let params = r#"{"name":"mcp__a__echo","_meta":{"k":1.50,"progressToken":"abc"},"arguments":{"z":1e2,"a":"é"}}"#;
     assert_eq!(
         request_text(Some(params), set),
@@ -200,8 +200,8 @@ fn the_envelope_rewrites_what_it_may_and_nothing_else() {
     );
     assert_eq!(request_text(None, removed), r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#);
     assert_eq!(
-        request_text(Some(r#"{"b":1,"_meta":"odd"}"#), set),
-        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"b":1,"_meta":"odd","name":"echo"}}"#
+        request_text(Some(r#"{"b":1,"_meta":"odd","state":2}"#), set),
+        r#"{"jsonrpc":"2.0","id":1,"method":"m","params":{"b":1,"_meta":{"progressToken":9},"name":"echo"}}"#
     );
 }
 

@@ -7,15 +7,25 @@ use super::{ErrorObject, Id};
 /// What the envelope changes in the parameters of a request or in a result: names, tokens and era fields, nothing else.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rewrite<'a> {
-    /// Members of the parameters that are set: in their place where they exist, else at the end.
-    pub members: &'a [(&'a str, &'a Value)],
-    /// Members of `_meta` that are set, or left out where there is no value.
+    /// Members of the parameters that are set, or left out where there is no value: in their place where they exist, else
+    /// at the end.
+    pub members: &'a [(&'a str, Option<&'a Value>)],
+    /// Members of `_meta` that are set, or left out where there is no value. Where any is set, a `_meta` that is no object
+    /// gives way.
     pub meta: &'a [(&'a str, Option<&'a Value>)],
 }
 
 impl Rewrite<'_> {
     fn is_empty(&self) -> bool {
         self.members.is_empty() && self.meta.is_empty()
+    }
+
+    fn sets_members(&self) -> bool {
+        self.members.iter().any(|(_, value)| value.is_some())
+    }
+
+    fn sets_meta(&self) -> bool {
+        self.meta.iter().any(|(_, value)| value.is_some())
     }
 }
 
@@ -70,7 +80,7 @@ fn append_method(buffer: &mut Vec<u8>, method: &str, params: Option<&Value>, rew
     buffer.extend_from_slice(b",\"method\":");
     write_string(method, buffer);
     match params {
-        None if rewrite.members.is_empty() && !rewrite.meta.iter().any(|(_, value)| value.is_some()) => {}
+        None if !rewrite.sets_members() && !rewrite.sets_meta() => {}
         None => {
             buffer.extend_from_slice(b",\"params\":");
             append_params(&Object::new(), rewrite, buffer);
@@ -96,23 +106,27 @@ pub(super) fn append_object<'a>(members: impl Iterator<Item = (&'a str, &'a Valu
 fn append_params(params: &Object, rewrite: Rewrite<'_>, buffer: &mut Vec<u8>) {
     let mut writer = ObjectWriter::open(buffer);
     let mut has_meta = false;
+    let empty = Object::new();
     for (key, value) in params.iter() {
         let replaced = rewrite.members.iter().find(|(name, _)| *name == key);
         match (replaced, value) {
-            (Some((_, replacement)), _) => writer.member(key, replacement),
+            (Some((_, Some(replacement))), _) => writer.member(key, replacement),
+            (Some((_, None)), _) => {}
             (None, Value::Object(meta)) if key == "_meta" && !rewrite.meta.is_empty() => {
-                has_meta = true;
                 append_meta(&mut writer, meta, rewrite.meta);
             }
+            (None, _) if key == "_meta" && rewrite.sets_meta() => append_meta(&mut writer, &empty, rewrite.meta),
             (None, _) => writer.member(key, value),
         }
         has_meta |= key == "_meta";
     }
     for (key, value) in rewrite.members.iter().filter(|(key, _)| !params.contains_key(key)) {
-        writer.member(key, value);
+        if let Some(value) = value {
+            writer.member(key, value);
+        }
     }
-    if !has_meta && rewrite.meta.iter().any(|(_, value)| value.is_some()) {
-        append_meta(&mut writer, &Object::new(), rewrite.meta);
+    if !has_meta && rewrite.sets_meta() {
+        append_meta(&mut writer, &empty, rewrite.meta);
     }
     writer.close();
 }

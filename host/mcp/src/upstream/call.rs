@@ -9,6 +9,7 @@ use portcullis_model::{CallKind, object};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
+use super::era::{self, Stateless};
 use super::pending::Answer;
 use super::shared::Shared;
 use super::{CallError, CallOptions, Outcome};
@@ -43,12 +44,20 @@ pub(super) fn is_gated(method: &str) -> bool {
 pub(super) async fn call(shared: &Arc<Shared>, call: &Call, options: CallOptions) -> Result<Outcome, CallError> {
     // The name that was judged is the name that is sent, whatever the parameters say.
     let name = Value::from(call.name.as_str());
-    let members: &[(&str, &Value)] = match call.kind {
-        CallKind::Tool | CallKind::Prompt => &[("name", &name)],
-        CallKind::Resource => &[("uri", &name)],
+    let members: &[(&str, Option<&Value>)] = match call.kind {
+        CallKind::Tool | CallKind::Prompt => &[("name", Some(&name))],
+        CallKind::Resource => &[("uri", Some(&name))],
         CallKind::Completion => &[],
     };
-    exchange(shared, method_of(call.kind), Some(&call.params), members, options, true).await
+    let outgoing = Outgoing {
+        method: method_of(call.kind),
+        params: Some(&call.params),
+        members,
+        options,
+        cancellable: true,
+        era: shared.era(),
+    };
+    exchange(shared, outgoing).await
 }
 
 pub(super) async fn request(
@@ -57,46 +66,62 @@ pub(super) async fn request(
     params: Option<&Value>,
     options: CallOptions,
 ) -> Result<Outcome, CallError> {
-    exchange(shared, method, params, &[], options, true).await
+    exchange(shared, Outgoing { method, params, members: &[], options, cancellable: true, era: shared.era() }).await
 }
 
-/// Like [`request`], but the server is not told where it is given up: `initialize` must not be cancelled.
-pub(super) async fn handshake(shared: &Arc<Shared>, method: &str, params: &Value) -> Result<Outcome, CallError> {
-    exchange(shared, method, Some(params), &[], CallOptions::default(), false).await
-}
-
-async fn exchange(
+/// Like [`request`], but the server is not told where it is given up: `initialize` must not be cancelled, and servers exist
+/// that end when they are told of a cancelled `server/discover`. The era is that which is tried.
+pub(super) async fn handshake(
     shared: &Arc<Shared>,
     method: &str,
     params: Option<&Value>,
-    members: &[(&str, &Value)],
-    options: CallOptions,
-    cancellable: bool,
+    era: Option<&Stateless>,
 ) -> Result<Outcome, CallError> {
-    let limit = options.timeout.unwrap_or(shared.call_timeout);
-    let wants_progress = options.progress_token.is_some();
-    let (id, mut answer) = shared.pending().add(options.progress_token)?;
-    let mut waiting = Waiting { shared, id, cancel: cancellable.then_some("the client went away") };
-    let token = Value::from(id);
-    let rewrite = Rewrite { members, meta: &[("progressToken", wants_progress.then_some(&token))] };
-    let mut text = Vec::with_capacity(256);
-    write_request(&mut text, &Id::from(id), method, params, rewrite);
+    let options = CallOptions::default();
+    exchange(shared, Outgoing { method, params, members: &[], options, cancellable: false, era }).await
+}
 
-    let outcome = tokio::select! {
-        biased;
-        sent = timeout(limit, shared.wire().send(shared, text, Some(id))) => match sent {
-            Ok(Ok(())) => wait(shared, id, &mut answer, limit).await,
-            // Where the connection is closed for a reason that says more, that one counts.
-            Ok(Err(error)) => Err(shared.closed().map_or(error, CallError::Closed)),
-            Err(_) => Err(CallError::Timeout(limit)),
-        },
-        answered = &mut answer => received(shared, answered),
-    };
+/// A request as it is about to be sent.
+struct Outgoing<'a> {
+    method: &'a str,
+    params: Option<&'a Value>,
+    /// Members of the parameters that are set or left out.
+    members: &'a [(&'a str, Option<&'a Value>)],
+    options: CallOptions,
+    /// True where the server is told when nobody waits any more.
+    cancellable: bool,
+    /// Nothing for the era with `initialize`.
+    era: Option<&'a Stateless>,
+}
+
+impl Outgoing<'_> {
+    fn text(&self, id: u64, wants_progress: bool) -> Vec<u8> {
+        let token = Value::from(id);
+        let token = wants_progress.then_some(&token);
+        let level = self.era.map(Stateless::level);
+        let meta = era::meta(self.era, token, level.as_ref().and_then(|level| level.as_deref()));
+        // Whoever wishes a level for this very request has it.
+        let wishes_level = self.era.is_some() && era::wishes_level(self.params);
+        let meta = if wishes_level { meta.get(1..).unwrap_or_default() } else { meta.as_slice() };
+        let mut text = Vec::with_capacity(if self.era.is_some() { 512 } else { 256 });
+        write_request(&mut text, &Id::from(id), self.method, self.params, Rewrite { members: self.members, meta });
+        text
+    }
+}
+
+async fn exchange(shared: &Arc<Shared>, mut outgoing: Outgoing<'_>) -> Result<Outcome, CallError> {
+    let limit = outgoing.options.timeout.unwrap_or(shared.call_timeout);
+    let wants_progress = outgoing.options.progress_token.is_some();
+    let (id, answer) = shared.pending().add(outgoing.options.progress_token.take())?;
+    let cancellable = outgoing.cancellable && shared.wire().takes_cancellations(outgoing.era.is_some());
+    let mut waiting = Waiting { shared, id, cancel: cancellable.then_some("the client went away") };
+    let text = outgoing.text(id, wants_progress);
+    let outcome = wait(shared, id, shared.wire().send(shared, text, Some(id)), answer, limit).await;
     match &outcome {
         Err(CallError::Timeout(_)) => waiting.cancel = waiting.cancel.and(Some("the time limit is reached")),
         _ => waiting.cancel = None,
     }
-    outcome
+    if outgoing.era.is_some() { outcome.and_then(era::complete) } else { outcome }
 }
 
 fn received(shared: &Shared, answer: Result<Answer, oneshot::error::RecvError>) -> Answer {
@@ -104,25 +129,47 @@ fn received(shared: &Shared, answer: Result<Answer, oneshot::error::RecvError>) 
     answer.unwrap_or_else(|_| Err(CallError::Closed(shared.closed().unwrap_or(super::CloseReason::Shutdown))))
 }
 
+/// Sends and waits. Over HTTP the sending lasts until the answer is there, so that both have the one limit.
 async fn wait(
     shared: &Shared,
     id: u64,
-    answer: &mut oneshot::Receiver<Answer>,
+    sending: impl Future<Output = Result<(), CallError>>,
+    mut answer: oneshot::Receiver<Answer>,
     limit: Duration,
 ) -> Result<Outcome, CallError> {
+    let mut sending = std::pin::pin!(sending);
+    let mut is_sent = false;
     let started = Instant::now();
     let longest = limit * MOST_EXTENSIONS + LONGEST_PAUSE;
     let mut left = limit;
     loop {
-        if let Ok(answered) = timeout(left, &mut *answer).await {
-            return received(shared, answered);
-        }
-        let most = longest.saturating_sub(started.elapsed());
-        match shared.pending().left(id, limit) {
-            Some(more) if !most.is_zero() => left = more.max(PAUSE_ROUND).min(most),
-            _ => return Err(CallError::Timeout(limit)),
+        let turn = async {
+            tokio::select! {
+                biased;
+                sent = &mut sending, if !is_sent => Turn::Sent(sent),
+                answered = &mut answer => Turn::Answered(answered),
+            }
+        };
+        match timeout(left, turn).await {
+            Ok(Turn::Answered(answered)) => return received(shared, answered),
+            Ok(Turn::Sent(Ok(()))) => is_sent = true,
+            // Where the connection is closed for a reason that says more, that one counts.
+            Ok(Turn::Sent(Err(error))) => return Err(shared.closed().map_or(error, CallError::Closed)),
+            Err(_) => {
+                let most = longest.saturating_sub(started.elapsed());
+                match shared.pending().left(id, limit) {
+                    Some(more) if !most.is_zero() => left = more.max(PAUSE_ROUND).min(most),
+                    _ => return Err(CallError::Timeout(limit)),
+                }
+            }
         }
     }
+}
+
+/// What happened first.
+enum Turn {
+    Sent(Result<(), CallError>),
+    Answered(Result<Answer, oneshot::error::RecvError>),
 }
 
 /// A request that waits. When it is dropped before its answer came, the server is told.

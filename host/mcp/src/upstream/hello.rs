@@ -1,14 +1,19 @@
 //! What a server said of itself.
 
+use portcullis_model::Era;
 use portcullis_model::json::Value;
 use rmcp::model::ProtocolVersion;
+
+use super::era::{SERVER_INFO, VERSION};
 
 /// What a server said of itself in the handshake. Foreign text, which no gate has seen yet.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hello {
     /// The protocol version that is spoken.
     pub protocol_version: String,
-    /// The whole result of `initialize`.
+    /// The era that is spoken.
+    pub era: Era,
+    /// The whole result of `initialize` or `server/discover`.
     pub document: Value,
 }
 
@@ -21,9 +26,14 @@ impl Hello {
             .find(|known| known.has_initialize() && known.as_str() == version)
             .map(|known| known.as_str().to_owned());
         match spoken {
-            Some(protocol_version) => Ok(Self { protocol_version, document }),
+            Some(protocol_version) => Ok(Self { protocol_version, era: Era::Initialize, document }),
             None => Err(version.chars().take(64).collect()),
         }
+    }
+
+    /// Takes the result of `server/discover` of a server that speaks the stateless era.
+    pub(super) fn from_discovery(document: Value) -> Self {
+        Self { protocol_version: VERSION.to_owned(), era: Era::Stateless, document }
     }
 
     /// Returns the capability of that name, where the server has it.
@@ -43,7 +53,10 @@ impl Hello {
 
     /// Returns the `serverInfo` object.
     pub fn server_info(&self) -> Option<&Value> {
-        self.document.get("serverInfo")
+        match self.era {
+            Era::Initialize => self.document.get("serverInfo"),
+            Era::Stateless => self.document.get("_meta")?.get(SERVER_INFO),
+        }
     }
 
     /// Returns the instructions for the model.

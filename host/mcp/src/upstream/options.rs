@@ -3,22 +3,29 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use portcullis_config::Protocol;
 use portcullis_model::json::Value;
 use portcullis_model::object;
 use portcullis_supervisor::Launcher;
 use rmcp::model::ProtocolVersion;
 
+use super::Eras;
 use crate::transport::stdio::StderrSink;
 
 /// How to connect.
 #[derive(Clone, Debug)]
 pub struct ConnectOptions {
-    /// What the client can do, as the server is told: the `capabilities` object of `initialize`.
+    /// What the client can do, as the server is told: the `capabilities` object of `initialize`, in the stateless era
+    /// `clientCapabilities` of every request.
     pub capabilities: Value,
-    /// Who the client is: the `clientInfo` object of `initialize`.
+    /// Who the client is: the `clientInfo` object of `initialize`, or of every request.
     pub client_info: Value,
-    /// The protocol version to offer.
+    /// The protocol version to offer in `initialize`.
     pub protocol_version: String,
+    /// Which era is spoken.
+    pub protocol: Protocol,
+    /// What is known of the eras of servers, and where it is noted.
+    pub eras: Arc<Eras>,
     /// How long start and handshake may take.
     pub connect_timeout: Duration,
     /// How long a request may take that says nothing else, as long as the server shows no progress.
@@ -35,6 +42,8 @@ impl Default for ConnectOptions {
             capabilities: object! {}.into(),
             client_info: object! { "name" => "portcullis", "version" => env!("CARGO_PKG_VERSION") }.into(),
             protocol_version: ProtocolVersion::LATEST_WITH_INITIALIZE.as_str().to_owned(),
+            protocol: Protocol::Auto,
+            eras: Arc::default(),
             connect_timeout: Duration::from_mins(1),
             call_timeout: Duration::from_mins(5),
             launcher: None,

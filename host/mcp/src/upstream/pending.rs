@@ -27,12 +27,24 @@ pub(super) struct Mark {
     paused: Duration,
 }
 
+/// How far a connection is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Hands are being shaken.
+    Handshake,
+    /// It is in use.
+    Established,
+    /// It is closed.
+    Closed,
+}
+
 /// The requests that wait, and the clock by which they do.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     slots: BTreeMap<u64, Slot>,
     next: u64,
     closed: Option<CloseReason>,
+    is_established: bool,
     /// How many requests of the server are being answered: while any is, the clock stands still.
     answering: usize,
     paused: Duration,
@@ -88,16 +100,22 @@ impl Pending {
         slot.progress_token.clone()
     }
 
-    /// Answers everybody with the reason; later requests get it too. Returns false where it was closed before.
-    pub(super) fn close(&mut self, reason: &CloseReason) -> bool {
+    /// Notes the end of the handshake. Fails where the connection is closed already.
+    pub(super) fn establish(&mut self) -> Result<(), CloseReason> {
+        self.is_established = true;
+        self.closed.clone().map_or(Ok(()), Err)
+    }
+
+    /// Answers everybody with the reason; later requests get it too. Returns how far it was.
+    pub(super) fn close(&mut self, reason: &CloseReason) -> Stage {
         if self.closed.is_some() {
-            return false;
+            return Stage::Closed;
         }
         self.closed = Some(reason.clone());
         for (_, slot) in std::mem::take(&mut self.slots) {
             let _ = slot.sender.send(Err(CallError::Closed(reason.clone())));
         }
-        true
+        if self.is_established { Stage::Established } else { Stage::Handshake }
     }
 
     pub(super) fn closed(&self) -> Option<CloseReason> {

@@ -3,14 +3,15 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use portcullis_model::json::{Object, Value};
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use super::pending::{Answer, Pending};
+use super::era::Stateless;
+use super::pending::{Answer, Pending, Stage};
 use super::wire::Wire;
 use super::{CallError, CloseReason, Peer};
 use crate::jsonrpc::{
@@ -33,7 +34,7 @@ pub struct Counters {
     pub malformed: u64,
     /// Answers to something that nobody asked, or that was answered before.
     pub unexpected: u64,
-    /// Requests refused because too many were being answered.
+    /// Requests refused because too many were being answered, or because the era has none.
     pub refused: u64,
 }
 
@@ -50,6 +51,8 @@ pub(super) struct Shared {
     /// Requests of the server that are being answered, by their id as it was written.
     answering: Mutex<HashMap<Id, AbortHandle>>,
     wire: Wire,
+    /// Empty during the handshake and in the era with `initialize`.
+    era: OnceLock<Stateless>,
     peer: Arc<dyn Peer>,
     counts: Counts,
     pub(super) call_timeout: Duration,
@@ -70,6 +73,7 @@ impl Shared {
             pending: Mutex::default(),
             answering: Mutex::default(),
             wire,
+            era: OnceLock::new(),
             peer,
             counts: Counts::default(),
             call_timeout,
@@ -82,6 +86,20 @@ impl Shared {
 
     pub(super) fn wire(&self) -> &Wire {
         &self.wire
+    }
+
+    /// Returns what the stateless era says with every request, where it is spoken.
+    pub(super) fn era(&self) -> Option<&Stateless> {
+        self.era.get()
+    }
+
+    /// Ends the handshake: the peer hears of the connection's end from now on. Fails where that has come already.
+    pub(super) fn establish(&self, era: Option<Stateless>) -> Result<(), CallError> {
+        if let Some(era) = era {
+            // A connection is established once.
+            let _ = self.era.set(era);
+        }
+        self.pending().establish().map_err(CallError::Closed)
     }
 
     pub(super) fn closed(&self) -> Option<CloseReason> {
@@ -100,11 +118,14 @@ impl Shared {
 
     /// Closes the connection: everybody who waits is told, and nothing of the server is answered any more.
     pub(super) fn close(&self, reason: CloseReason) {
-        if !self.pending().close(&reason) {
-            return;
+        let was = self.pending().close(&reason);
+        if was != Stage::Closed {
+            lock(&self.answering).values().for_each(AbortHandle::abort);
         }
-        lock(&self.answering).values().for_each(AbortHandle::abort);
-        self.peer.closed(reason);
+        // Whoever shakes hands sees the end by that; and it may be about to try again.
+        if was == Stage::Established {
+            self.peer.closed(reason);
+        }
     }
 
     pub(super) async fn notify(self: &Arc<Self>, method: &str, params: Option<&Value>) -> Result<(), CallError> {
@@ -151,6 +172,7 @@ impl Shared {
     fn malformed(self: &Arc<Self>, malformed: Malformed) {
         count(&self.counts.malformed);
         match (malformed.side, malformed.id) {
+            (Side::Request, Some(_)) if self.era().is_some() => {}
             (Side::Request, Some(id)) => {
                 let error = ErrorObject::new(code::INVALID_REQUEST, malformed.reason.describe());
                 self.answer(id, async move { Err(error) });
@@ -205,6 +227,10 @@ impl Shared {
     }
 
     fn request(self: &Arc<Self>, Request { id, method, params }: Request) {
+        if self.era().is_some() {
+            // The era has neither requests of servers nor answers of clients.
+            return count(&self.counts.refused);
+        }
         if method == "ping" {
             return self.answer(id, async { Ok(Value::Object(Object::new())) });
         }

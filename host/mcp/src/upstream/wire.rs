@@ -41,6 +41,15 @@ impl Wire {
         }
     }
 
+    /// Returns true where a request is withdrawn by `notifications/cancelled`. Over HTTP the stateless era does that by the
+    /// end of the request's own stream.
+    pub(super) fn takes_cancellations(&self, stateless: bool) -> bool {
+        match self {
+            Self::Stdio(_) => true,
+            Self::Http(_) => !stateless,
+        }
+    }
+
     /// Ends the handshake.
     pub(super) fn set_version(&self, version: &str) {
         match self {

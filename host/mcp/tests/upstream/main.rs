@@ -10,12 +10,14 @@
 )]
 
 mod answers;
+mod eras;
 mod http;
 mod http_server;
 mod lifecycle;
 mod lists;
 mod requests;
 mod server;
+mod stateless_server;
 mod support;
 
 use std::process::ExitCode;
@@ -26,11 +28,15 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next().as_ref().and_then(|role| role.to_str()) {
         Some("supervise") => return portcullis_supervisor::run(arguments),
-        Some("server") => return server::main(&arguments.next().unwrap().into_string().unwrap()),
+        Some("server") => {
+            let mode = arguments.next().unwrap().into_string().unwrap();
+            let is_stateless = stateless_server::MODES.contains(&mode.as_str());
+            return if is_stateless { stateless_server::main(&mode) } else { server::main(&mode) };
+        }
         _ => {}
     }
     let trials: Vec<Trial> =
-        [answers::trials(), http::trials(), lifecycle::trials(), lists::trials(), requests::trials()]
+        [answers::trials(), eras::trials(), http::trials(), lifecycle::trials(), lists::trials(), requests::trials()]
             .into_iter()
             .flatten()
             .collect();

@@ -65,14 +65,14 @@ impl Dress {
         // A server of this era may have said how long its result is good for; anything but a count is not passed on.
         let fresh = self.fresh.map(|fresh| Value::from(result.get("ttlMs").and_then(Value::as_u64).unwrap_or(fresh)));
         let private = Value::from("private");
-        let mut members: Vec<(&str, &Value)> = Vec::with_capacity(3);
+        let mut members: Vec<(&str, Option<&Value>)> = Vec::with_capacity(3);
         if !is_typed {
-            members.push(("resultType", &complete));
+            members.push(("resultType", Some(&complete)));
         }
         if let Some(fresh) = &fresh {
-            members.push(("ttlMs", fresh));
+            members.push(("ttlMs", Some(fresh)));
             // What one principal may see another may not.
-            members.push(("cacheScope", &private));
+            members.push(("cacheScope", Some(&private)));
         }
         let info = server_info();
         let info = [(SERVER_INFO, Some(&info))];

@@ -1,0 +1,73 @@
+//! What a result of the one era has that a client of the other does not know.
+
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{Era, object};
+
+use super::{Answer, Greeting};
+
+/// Members of a result that only the stateless era has (MCP 2026-07-28, results and caching).
+const OF_THE_ERA: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
+
+/// Fits what a server answered to the era of the client. Only members that an era defines go; a server of the earlier era
+/// that uses such a name means something else by it.
+pub(super) fn fit(answer: Answer, client: Era, server: &Greeting) -> Answer {
+    match answer {
+        Ok(Value::Object(mut result)) if client == Era::Initialize && server.is_stateless() => {
+            result.retain(|key, _| !OF_THE_ERA.contains(&key));
+            keep_structured_objects(&mut result);
+            Ok(Value::Object(result))
+        }
+        other => other,
+    }
+}
+
+/// In the earlier era structured content is an object. Any other goes; the model has it as text, from the server or else
+/// from here.
+fn keep_structured_objects(result: &mut Object) {
+    if result.get("structuredContent").is_none_or(|content| content.as_object().is_some()) {
+        return;
+    }
+    let structured = result.remove("structuredContent").unwrap_or(Value::Null);
+    if result.get("content").and_then(Value::as_array).is_none_or(<[Value]>::is_empty) {
+        let text: Value = object! { "type" => "text", "text" => structured.to_json() }.into();
+        result.insert("content", vec![text]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use portcullis_model::json::parse_str;
+
+    use super::*;
+
+    fn fitted(result: &str, client: Era, revision: &str) -> String {
+        let server = Greeting {
+            revision: revision.to_owned(),
+            implementation: None,
+            capabilities: Object::new().into(),
+            instructions: None,
+        };
+        fit(Ok(parse_str(result).unwrap()), client, &server).unwrap().to_json()
+    }
+
+    #[test]
+    fn members_of_the_stateless_era_do_not_reach_an_earlier_client() {
+        let result = r#"{"resultType":"complete","z":1.0,"ttlMs":5,"cacheScope":"public","content":[]}"#;
+        assert_eq!(fitted(result, Era::Initialize, "2026-07-28"), r#"{"z":1.0,"content":[]}"#);
+        assert_eq!(fitted(result, Era::Stateless, "2026-07-28"), result);
+        assert_eq!(fitted(result, Era::Initialize, "2025-11-25"), result);
+    }
+
+    #[test]
+    fn structured_content_that_is_no_object_is_left_as_text() {
+        let with = |content: &str| format!(r#"{{"content":{content},"structuredContent":[1.0,2]}}"#);
+        assert_eq!(
+            fitted(&with("[]"), Era::Initialize, "2026-07-28"),
+            r#"{"content":[{"type":"text","text":"[1.0,2]"}]}"#
+        );
+        let text = r#"[{"type":"text","text":"its own"}]"#;
+        assert_eq!(fitted(&with(text), Era::Initialize, "2026-07-28"), format!(r#"{{"content":{text}}}"#));
+        let object = r#"{"structuredContent":{"a":1}}"#;
+        assert_eq!(fitted(object, Era::Initialize, "2026-07-28"), object);
+    }
+}

@@ -1,0 +1,118 @@
+//! Finding out which era a server speaks, and shaking hands in it (MCP 2026-07-28, versioning and transports).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use portcullis_config::Protocol;
+use portcullis_model::json::Value;
+use portcullis_model::object;
+use rmcp::model::ProtocolVersion;
+use tokio::time::timeout;
+
+use super::super::call::handshake;
+use super::super::era::{self, Stateless};
+use super::super::eras::Found;
+use super::super::shared::Shared;
+use super::super::{CallError, ConnectOptions, Hello};
+use super::ConnectFailure;
+use crate::jsonrpc::{ErrorObject, code};
+
+/// An answer to `server/discover` is awaited so long before `initialize` is sent as well.
+///
+/// A server of the earlier era answers that it has no such method as soon as it runs, so this is waited out only for one
+/// that ignores what it does not know. Servers that run on Python or Node take up to five seconds until they read at all;
+/// one of the stateless era that takes longer is spoken to in the earlier era, which does no harm.
+pub(super) const PROBE_LIMIT: Duration = Duration::from_secs(6);
+/// … and no longer than this part of the time for the whole connection.
+const PROBE_SHARE: u32 = 3;
+
+/// What became of `server/discover`.
+pub(super) enum Discovery {
+    /// The server speaks the stateless era.
+    Stateless(Hello, Stateless),
+    /// It does not, or it cannot be told; with what it said.
+    Other(CallError),
+}
+
+/// Asks for the stateless era. Fails where the server speaks it but refuses.
+pub(super) async fn discover(shared: &Arc<Shared>, options: &ConnectOptions) -> Result<Discovery, ConnectFailure> {
+    let era = Stateless::new(options);
+    match handshake(shared, "server/discover", None, Some(&era)).await {
+        Ok(Ok(document)) if era::is_spoken(&document) => Ok(Discovery::Stateless(Hello::from_discovery(document), era)),
+        Ok(Err(error)) if is_of_the_era(&error) => Err(ConnectFailure::Refused(error)),
+        Ok(_) => Ok(Discovery::Other(CallError::Unattributed)),
+        Err(error) => Ok(Discovery::Other(error)),
+    }
+}
+
+/// Returns true for an error that only a server of the stateless era gives, unless it offers an earlier version besides.
+fn is_of_the_era(error: &ErrorObject) -> bool {
+    match error.code() {
+        code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY => true,
+        code::UNSUPPORTED_PROTOCOL_VERSION => {
+            let supported = error.data().and_then(|data| data.get("supported")).and_then(Value::as_array);
+            !supported.is_some_and(|versions| versions.iter().filter_map(Value::as_str).any(has_initialize))
+        }
+        _ => false,
+    }
+}
+
+fn has_initialize(version: &str) -> bool {
+    ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.has_initialize() && known.as_str() == version)
+}
+
+/// Shakes hands by `initialize`.
+pub(super) async fn initialize(shared: &Arc<Shared>, options: &ConnectOptions) -> Result<Hello, ConnectFailure> {
+    let params = Value::from(object! {
+        "protocolVersion" => options.protocol_version.as_str(),
+        "capabilities" => options.capabilities.clone(),
+        "clientInfo" => options.client_info.clone(),
+    });
+    let outcome = handshake(shared, "initialize", Some(&params), None).await.map_err(ConnectFailure::Handshake)?;
+    let result = outcome.map_err(ConnectFailure::Refused)?;
+    let hello = Hello::from_result(result).map_err(ConnectFailure::Version)?;
+    shared.wire().set_version(&hello.protocol_version);
+    shared.notify("notifications/initialized", None).await.map_err(ConnectFailure::Handshake)?;
+    Ok(hello)
+}
+
+/// What became of the handshake on two pipes.
+pub(super) enum Handshake {
+    /// It is done.
+    Done(Hello, Option<Stateless>),
+    /// The server did not live through `server/discover`.
+    Died(CallError),
+}
+
+/// Shakes hands on two pipes. `found` is what is known of the server.
+pub(super) async fn on_pipes(
+    shared: &Arc<Shared>,
+    options: &ConnectOptions,
+    found: Option<Found>,
+) -> Result<Handshake, ConnectFailure> {
+    let limit = match (options.protocol, found) {
+        (Protocol::Legacy, _) | (Protocol::Auto, Some(Found::Initialize)) => {
+            return initialize(shared, options).await.map(|hello| Handshake::Done(hello, None));
+        }
+        // The time for the whole connection is the limit where the server is known or said to speak the era.
+        (Protocol::Stateless, _) | (Protocol::Auto, Some(Found::Stateless)) => options.connect_timeout,
+        (Protocol::Auto, None) => PROBE_LIMIT.min(options.connect_timeout / PROBE_SHARE),
+    };
+    let mut discovering = std::pin::pin!(discover(shared, options));
+    match timeout(limit, &mut discovering).await {
+        Ok(discovered) => match discovered? {
+            Discovery::Stateless(hello, era) => Ok(Handshake::Done(hello, Some(era))),
+            Discovery::Other(error @ CallError::Closed(_)) => Ok(Handshake::Died(error)),
+            Discovery::Other(_) => initialize(shared, options).await.map(|hello| Handshake::Done(hello, None)),
+        },
+        Err(_) => match initialize(shared, options).await {
+            Ok(hello) => Ok(Handshake::Done(hello, None)),
+            // It may only have been slow to start; then its answer to the first question is on the way.
+            Err(refused @ ConnectFailure::Refused(_)) => match discovering.await? {
+                Discovery::Stateless(hello, era) => Ok(Handshake::Done(hello, Some(era))),
+                Discovery::Other(_) => Err(refused),
+            },
+            Err(failure) => Err(failure),
+        },
+    }
+}

@@ -1,0 +1,89 @@
+//! What the stateless era (MCP 2026-07-28) adds to a request and expects of a result.
+
+use std::sync::Arc;
+
+use arc_swap::{ArcSwapOption, Guard};
+use portcullis_model::json::Value;
+
+use super::{CallError, ConnectOptions, Outcome};
+use crate::jsonrpc::MalformedReason;
+
+/// The revision with which the era begins, and the only one of it so far.
+pub(super) const VERSION: &str = "2026-07-28";
+
+/// Members of `_meta` (MCP 2026-07-28, `_meta`); the first three are wanted with every request.
+const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+/// The member of a result's `_meta` in which a server says who it is.
+pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
+/// What is said with every request of a connection in the stateless era.
+#[derive(Debug)]
+pub(super) struct Stateless {
+    version: Value,
+    capabilities: Value,
+    client_info: Value,
+    /// The level from which on servers are asked to log; nothing where nobody wishes to hear.
+    level: ArcSwapOption<Value>,
+}
+
+impl Stateless {
+    pub(super) fn new(options: &ConnectOptions) -> Self {
+        Self {
+            version: VERSION.into(),
+            capabilities: options.capabilities.clone(),
+            client_info: options.client_info.clone(),
+            level: ArcSwapOption::empty(),
+        }
+    }
+
+    /// Sets the log level of all further requests; the era has no `logging/setLevel`.
+    pub(super) fn set_level(&self, level: Option<Value>) {
+        self.level.store(level.map(Arc::new));
+    }
+
+    pub(super) fn level(&self) -> Guard<Option<Arc<Value>>> {
+        self.level.load()
+    }
+}
+
+/// Returns what is set in, or taken out of, the `_meta` of a request. The log level comes first.
+///
+/// The members of the era are the gateway's own towards a server of either era: those of a client describe the client.
+pub(super) fn meta<'a>(
+    era: Option<&'a Stateless>,
+    token: Option<&'a Value>,
+    level: Option<&'a Value>,
+) -> [(&'static str, Option<&'a Value>); 5] {
+    [
+        (LOG_LEVEL, level),
+        ("progressToken", token),
+        (PROTOCOL_VERSION, era.map(|era| &era.version)),
+        (CLIENT_CAPABILITIES, era.map(|era| &era.capabilities)),
+        (CLIENT_INFO, era.map(|era| &era.client_info)),
+    ]
+}
+
+/// Returns true where the parameters wish a log level for their own request.
+pub(super) fn wishes_level(params: Option<&Value>) -> bool {
+    params.and_then(|params| params.get("_meta")).is_some_and(|meta| meta.get(LOG_LEVEL).is_some())
+}
+
+/// Takes a result that is complete; an absent type means so. Any other type was not asked for.
+pub(super) fn complete(outcome: Outcome) -> Result<Outcome, CallError> {
+    match outcome.as_ref().ok().and_then(|result| result.get("resultType")) {
+        None => Ok(outcome),
+        Some(Value::String(kind)) if kind == "complete" => Ok(outcome),
+        Some(_) => {
+            Err(CallError::Malformed(MalformedReason::Envelope("its result is of a type that was not asked for")))
+        }
+    }
+}
+
+/// Returns true where a server of this answer to `server/discover` speaks the era.
+pub(super) fn is_spoken(document: &Value) -> bool {
+    let versions = document.get("supportedVersions").and_then(Value::as_array);
+    versions.is_some_and(|versions| versions.iter().any(|version| version.as_str() == Some(VERSION)))
+}
