@@ -66,5 +66,6 @@ fn run_policy(settings: &Settings, policy: &Policy) -> Result<Exit, Failure> {
         Policy::Inspect(inspect) => commands::policy::inspect::run(settings, inspect),
         Policy::Run(run) => commands::policy::run::run(settings, run),
         Policy::Bench(bench) => commands::policy::bench::run(settings, bench),
+        Policy::Eval(eval) => commands::policy::eval::run(settings, eval),
     }
 }

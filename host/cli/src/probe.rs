@@ -43,16 +43,7 @@ pub(crate) struct Passed {
 impl Probe {
     /// Puts a policy behind gates, with all the rights that it wants.
     pub(crate) fn new(loaded: &Loaded) -> Result<Self, Failure> {
-        let policy = ActivePolicy {
-            description: Arc::clone(&loaded.description),
-            digest: loaded.digest,
-            source: PolicySource::Config("command line".to_owned()),
-            gates: loaded.gates().to_vec(),
-            rights: loaded.description.wants,
-            mode: Mode::Enforce,
-            on_fault: OnFault::Deny,
-            evaluator: Arc::new(loaded.evaluator(Budget::DEFAULT, Isolation::Fresh)),
-        };
+        let policy = active(loaded);
         let records = Arc::new(Records::default());
         let session = Session::new(
             SessionId::parse("probe").or_exit(Exit::Internal, "naming the session")?,
@@ -122,17 +113,38 @@ impl Probe {
     }
 }
 
+/// Returns a policy as it judges here: enforced, with all the rights that it wants.
+pub(crate) fn active(loaded: &Loaded) -> ActivePolicy {
+    ActivePolicy {
+        description: Arc::clone(&loaded.description),
+        digest: loaded.digest,
+        source: PolicySource::Config("command line".to_owned()),
+        gates: loaded.gates().to_vec(),
+        rights: loaded.description.wants,
+        mode: Mode::Enforce,
+        on_fault: OnFault::Deny,
+        evaluator: Arc::new(loaded.evaluator(Budget::DEFAULT, Isolation::Fresh)),
+    }
+}
+
 fn why(refusal: &Refusal) -> String {
     let by = refusal.policy.as_ref().map_or_else(|| "the gate".to_owned(), |policy| format!("`{policy}`"));
     format!("{} by {by}: {}", refusal.code.as_str(), refusal.detail)
 }
 
-/// Reads the document as the config of a server.
 fn entry(passing: &Passing) -> Result<Arc<ServerEntry>, Failure> {
-    let name = passing.server.as_str();
-    let config = object! { "mcp_servers" => object! { name => passing.document.clone() } };
+    server_entry(passing.server.as_str(), &passing.document, &Surroundings::process())
+}
+
+/// Reads a document as the config of a server.
+pub(crate) fn server_entry(
+    name: &str,
+    document: &Value,
+    surroundings: &Surroundings,
+) -> Result<Arc<ServerEntry>, Failure> {
+    let config = object! { "mcp_servers" => object! { name => document.clone() } };
     let text = Value::from(config).to_json();
-    let config = Config::parse(&text, "document", Origin::ConfigFile, &Surroundings::process());
+    let config = Config::parse(&text, "document", Origin::ConfigFile, surroundings);
     let server = config.server(name).map(|server| Arc::clone(&server.entry));
     server.ok_or_else(|| {
         let mistakes: Vec<_> = config.diagnostics.iter().map(|diagnostic| diagnostic.message.clone()).collect();
@@ -189,10 +201,11 @@ fn request(passing: &Passing) -> ServerRequest {
 
 /// A journal that is handed out.
 #[derive(Debug, Default)]
-struct Records(Mutex<Vec<Record>>);
+pub(crate) struct Records(Mutex<Vec<Record>>);
 
 impl Records {
-    fn take(&self) -> Vec<Record> {
+    /// Hands out what was recorded since the last time.
+    pub(crate) fn take(&self) -> Vec<Record> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -1,6 +1,7 @@
 //! `portcullis policy …`: one policy, without a gateway.
 
 pub(crate) mod bench;
+pub(crate) mod eval;
 pub(crate) mod inspect;
 pub(crate) mod run;
 
@@ -54,9 +55,7 @@ pub(crate) fn load(settings: &Settings, module: &Module) -> Result<(Loader, Load
 pub(crate) fn prepare(settings: &Settings, subject: &Subject) -> Result<(Loader, Loaded, Passing), Failure> {
     let mut module = module(&subject.policy)?;
     if let Some(path) = &subject.settings {
-        let bytes = std::fs::read(path).or_exit(Exit::Usage, format!("reading the settings {}", path.display()))?;
-        module.settings =
-            parse_yaml(&bytes).or_exit(Exit::Usage, format!("reading the settings {}", path.display()))?;
+        module.settings = read_settings(path)?;
     }
     let document = read_document(&subject.document)?;
     let (loader, policy) = load(settings, &module)?;
@@ -72,6 +71,12 @@ pub(crate) fn prepare(settings: &Settings, subject: &Subject) -> Result<(Loader,
         return Err(Failure::new(Exit::Usage, message).hint(format!("it judges at: {gates}")));
     }
     Ok((loader, policy, passing))
+}
+
+/// Reads settings from a YAML or JSON file.
+pub(crate) fn read_settings(path: &Path) -> Result<Value, Failure> {
+    let bytes = std::fs::read(path).or_exit(Exit::Usage, format!("reading the settings {}", path.display()))?;
+    parse_yaml(&bytes).or_exit(Exit::Usage, format!("reading the settings {}", path.display()))
 }
 
 fn read_document(path: &Path) -> Result<Value, Failure> {
