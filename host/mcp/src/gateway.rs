@@ -49,6 +49,7 @@ pub use connector::StderrLog;
 pub use options::GatewayOptions;
 pub use safe_mode::safe_mode;
 
+pub(crate) use ask::check_elicitation;
 pub(crate) use call::ClientCall;
 pub(crate) use link::{Answer, Boxed, Greeting, LaunchError, Launcher, Link, LinkError, Pages};
 pub(crate) use peer::ServerPeer;

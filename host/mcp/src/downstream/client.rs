@@ -45,6 +45,9 @@ pub(crate) trait Way: Debug + Send + Sync {
 
     /// Tells the client, or drops it where the client does not read.
     fn notify(&self, method: &str, params: Option<&Value>);
+
+    /// Notes that a server wanted to ask for what the client did not declare.
+    fn note_undeclared(&self, _capability: &str) {}
 }
 
 impl Way for ClientLink {

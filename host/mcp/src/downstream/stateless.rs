@@ -3,24 +3,27 @@
 //! Every request stands alone: it names its revision, its client and what that client can do, and nothing is remembered
 //! between two of them but what the gates remember of a session.
 
+mod call;
 mod dress;
+mod exchange;
 mod meta;
+mod parked;
+mod seal;
 
-use std::fmt;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use portcullis_gates::{Session, TooManySessions};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{ClientFacts, Digest, Era, Principal, SessionId, object};
 
-use super::{AskError, ClientSession, LogLevel, Reply, Way, own_code};
-use crate::gateway::{Boxed, ClientCall, Gateway};
+use super::Reply;
+use crate::gateway::{Boxed, Gateway};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{ClientMethod, Listable, Treatment, Verb};
 
 pub(crate) use dress::Dress;
 pub(crate) use meta::{RequestMeta, is_stateless};
+pub(crate) use parked::Parked;
 
 /// The one revision of this era.
 pub(crate) const REVISION: &str = "2026-07-28";
@@ -36,6 +39,8 @@ pub(crate) struct Caller {
     /// The process that they all come by; where there is none, the session follows from the principal and the client's
     /// name.
     process: Option<Arc<Process>>,
+    /// Where calls wait for answers of the client.
+    pub(crate) parked: Arc<Parked>,
 }
 
 /// A process that speaks by its standard streams: one session, however long it is silent.
@@ -52,7 +57,7 @@ impl Caller {
         let random = format!("{:016x}", getrandom::u64().unwrap_or_default());
         let session = SessionId::parse(&format!("stdio-{}-{random}", std::process::id())).expect(fixed);
         let process = Arc::new(Process { id: session, session: OnceLock::new() });
-        Self { principal: Principal::parse("local").expect(fixed), process: Some(process) }
+        Self { principal: Principal::parse("local").expect(fixed), process: Some(process), parked: Arc::default() }
     }
 
     /// Returns the session that a request of that client belongs to. The client's version does not count: an update does
@@ -106,19 +111,7 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, mut ask: Ask) -> Begun {
     match method.treatment() {
         _ if method == ClientMethod::Discover => Begun::Now(discover(gateway)),
         Treatment::List(listable) => list(gateway, &ask, listable),
-        Treatment::Call(kind, Verb::Plain) => {
-            let call = ClientCall { kind, verb: Verb::Plain, params: ask.params };
-            let session = match open(gateway, &ask.caller, &meta, ask.tell) {
-                Ok(session) => session,
-                Err(reply) => return Begun::Now(reply),
-            };
-            let gateway = Arc::clone(gateway);
-            Begun::Later(Box::pin(async move {
-                let reply = gateway.call(Arc::clone(&session.0), call).await;
-                drop(session);
-                Dress::of_call(kind).put_on(reply)
-            }))
-        }
+        Treatment::Call(kind, Verb::Plain) => call::call(gateway, ask, &meta, kind),
         Treatment::Introduce
         | Treatment::Pong
         | Treatment::SetLevel
@@ -153,7 +146,7 @@ fn discover(gateway: &Gateway) -> Reply {
 fn list(gateway: &Arc<Gateway>, ask: &Ask, listable: Listable) -> Begun {
     // Lists are given whole, so no cursor was ever handed out.
     if ask.params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
-        return Begun::Now(Reply::Error(ErrorObject::new(code::INVALID_PARAMS, "this cursor is not known")));
+        return Begun::Now(invalid("this cursor is not known"));
     }
     let gateway = Arc::clone(gateway);
     Begun::Later(Box::pin(async move {
@@ -162,46 +155,6 @@ fn list(gateway: &Arc<Gateway>, ask: &Ask, listable: Listable) -> Begun {
     }))
 }
 
-/// Opens what one request is to servers. Ends when it is dropped.
-fn open(gateway: &Arc<Gateway>, caller: &Caller, meta: &RequestMeta, tell: Tell) -> Result<Open, Reply> {
-    let way: Arc<dyn Way> = Arc::new(Told { tell, level: meta.level });
-    match caller.session(gateway, &meta.client) {
-        Ok(session) => Ok(Open(gateway.open_exchange(session, meta, way), Arc::clone(gateway))),
-        Err(error) => Err(Reply::Error(ErrorObject::new(own_code::TOO_MANY, error.to_string()))),
-    }
-}
-
-struct Open(Arc<ClientSession>, Arc<Gateway>);
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        self.1.close_exchange(&self.0);
-    }
-}
-
-/// The way to a client that can only be told.
-struct Told {
-    tell: Tell,
-    level: Option<LogLevel>,
-}
-
-impl fmt::Debug for Told {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Told").field("level", &self.level).finish_non_exhaustive()
-    }
-}
-
-impl Way for Told {
-    fn request<'a>(
-        &'a self,
-        _method: &'a str,
-        _params: &'a Value,
-        _limit: Duration,
-    ) -> Boxed<'a, Result<Value, AskError>> {
-        Box::pin(async { Err(AskError::Gone) })
-    }
-
-    fn notify(&self, method: &str, params: Option<&Value>) {
-        (self.tell)(method, params);
-    }
+fn invalid(text: &str) -> Reply {
+    Reply::Error(ErrorObject::new(code::INVALID_PARAMS, text))
 }

@@ -63,7 +63,11 @@ impl ServerPeer {
         let not_offered = || ErrorObject::new(code::METHOD_NOT_FOUND, "the client does not offer this");
         let gateway = self.gateway.upgrade().ok_or_else(not_offered)?;
         let session = gateway.session_of(&self.server).ok_or_else(not_offered)?;
-        if !session.declares(capability) || !ask::is_enabled(&self.server.options, kind) {
+        if !session.declares(capability) {
+            session.link.note_undeclared(capability);
+            return Err(not_offered());
+        }
+        if !ask::is_enabled(&self.server.options, kind) {
             return Err(not_offered());
         }
         let kind_of_request = request_kind(kind, &params).ok_or_else(not_offered)?;
@@ -131,6 +135,7 @@ impl ServerPeer {
                 session.wants(level.unwrap_or(LogLevel::Info))
             }),
             ServerNotification::ElicitationComplete => {
+                // The stateless era has no such notification; its way drops it.
                 self.pass_on(method, params, |session, _| session.declares("elicitation"));
             }
             // Progress that belongs to a running call reaches it by the link; any other belongs to nothing.
@@ -143,7 +148,8 @@ impl ServerPeer {
         let Some(gateway) = self.gateway.upgrade() else {
             return;
         };
-        let sessions: Vec<_> = gateway.sessions().into_iter().filter(|session| wanted(session, &params)).collect();
+        let sessions = gateway.sessions().into_iter().chain(gateway.addressee(&self.server));
+        let sessions: Vec<_> = sessions.filter(|session| wanted(session, &params)).collect();
         if sessions.is_empty() {
             return;
         }

@@ -136,12 +136,9 @@ impl Server {
         }
     }
 
-    /// Returns the number of the only session that has calls running here, if it is the only one.
-    pub(crate) fn sole_caller(&self) -> Option<u64> {
-        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut sessions = callers.keys();
-        let first = *sessions.next()?;
-        sessions.next().is_none().then_some(first)
+    /// Returns the numbers of the sessions that have calls running here.
+    pub(crate) fn callers(&self) -> Vec<u64> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
     }
 }
 

@@ -63,18 +63,34 @@ impl Gateway {
         self.locked_sessions().clone()
     }
 
-    /// Returns the session that a server's own request belongs to: the only one there is, else the only one that is
-    /// calling the server. Nothing where that would be a guess: the question would reach the wrong person.
+    /// Returns the session that a server's own request belongs to: the only one there is, else one that is calling the
+    /// server. Nothing where that would be a guess: the question would reach the wrong person.
     pub(crate) fn session_of(&self, server: &Server) -> Option<Arc<ClientSession>> {
-        let sessions = self.locked_sessions();
-        if let [only] = sessions.as_slice()
+        if let [only] = self.locked_sessions().as_slice()
             && !self.has_exchanges()
         {
             return Some(Arc::clone(only));
         }
-        let caller = server.sole_caller()?;
-        let session = sessions.iter().find(|session| session.number == caller).cloned();
-        session.or_else(|| self.exchange(caller))
+        self.sole_caller(server)
+    }
+
+    /// Returns the newest of those who are calling the server, where all of them are the same client: of several calls
+    /// the older ones more likely have their questions behind them, and any of them reaches the same person.
+    fn sole_caller(&self, server: &Server) -> Option<Arc<ClientSession>> {
+        let callers: Vec<_> = server.callers().into_iter().filter_map(|number| self.session(number)).collect();
+        let newest = callers.iter().max_by_key(|session| session.number)?;
+        callers.iter().all(|session| Arc::ptr_eq(&session.gates, &newest.gates)).then(|| Arc::clone(newest))
+    }
+
+    /// Returns the session, or the request of the stateless era, of that number.
+    fn session(&self, number: u64) -> Option<Arc<ClientSession>> {
+        let session = self.locked_sessions().iter().find(|session| session.number == number).cloned();
+        session.or_else(|| self.exchange(number))
+    }
+
+    /// Returns the request of the stateless era that a message of a server may belong to.
+    pub(crate) fn addressee(&self, server: &Server) -> Option<Arc<ClientSession>> {
+        self.sole_caller(server).filter(|session| self.exchange(session.number).is_some())
     }
 
     /// Returns the context of a passage that a client asked for.

@@ -1,5 +1,6 @@
 mod approvals;
 mod calls;
+mod exchanges;
 mod life;
 mod lists;
 mod policies;

@@ -1,0 +1,295 @@
+//! One call during which the client may be asked: what a server or a gate asks waits here for the client's next round.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use portcullis_model::json::{Object, Value};
+use portcullis_model::object;
+use rmcp::model::{
+    ConstString as _, ElicitationCreateRequestMethod, LoggingMessageNotificationMethod, ProgressNotificationMethod,
+};
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+
+use super::Tell;
+use crate::downstream::{AskError, LogLevel, Way};
+use crate::gateway::{Boxed, check_elicitation};
+use crate::jsonrpc::{ErrorObject, code};
+use crate::method::ServerMethod;
+
+/// So many questions of one call wait at once: a server's flood ends here, a form for a person has one.
+const MOST_INPUTS: usize = 16;
+/// So many rounds one call may take: sampling loops have a handful.
+pub(super) const MOST_ROUNDS: u32 = 32;
+/// Where nothing new is asked for so long, the client is asked what there is: several questions at once cost one round.
+const QUIET: Duration = Duration::from_millis(40);
+
+/// Where the present round of a call is told what happens.
+pub(super) struct Present {
+    pub(super) tell: Tell,
+    /// The token under which it wants progress.
+    pub(super) token: Option<Value>,
+    /// From which level on it wants log messages.
+    pub(super) level: Option<LogLevel>,
+}
+
+struct Input {
+    method: String,
+    params: Value,
+    sender: oneshot::Sender<Value>,
+}
+
+#[derive(Default)]
+struct State {
+    present: Option<Present>,
+    next: u64,
+    inputs: BTreeMap<u64, Input>,
+    /// When something was asked last.
+    asked: Option<Instant>,
+    /// How many rounds have been answered with questions.
+    round: u32,
+    closed: bool,
+    /// What a server wanted and the client does not offer.
+    undeclared: BTreeSet<String>,
+}
+
+/// One call during which the client may be asked. Ends with its [`Carrier`].
+pub(super) struct Exchange {
+    capabilities: Value,
+    state: Mutex<State>,
+    asked: Notify,
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Exchange").field("capabilities", &self.capabilities).finish_non_exhaustive()
+    }
+}
+
+impl Exchange {
+    /// Builds an exchange with a client that offers these capabilities.
+    pub(super) fn new(capabilities: Value, present: Present) -> Self {
+        let state = State { present: Some(present), ..State::default() };
+        Self { capabilities, state: Mutex::new(state), asked: Notify::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Fails whatever still waits: nobody carries it to the client any more.
+    fn close(&self) {
+        let mut state = self.state();
+        state.closed = true;
+        state.present = None;
+        state.inputs.clear();
+    }
+
+    /// Waits until something was asked and nothing more for a moment.
+    pub(super) async fn must_ask(&self) {
+        loop {
+            let asked = self.asked.notified();
+            let until = {
+                let state = self.state();
+                state.asked.filter(|_| !state.inputs.is_empty()).map(|asked| asked + QUIET)
+            };
+            match until {
+                Some(until) if until <= Instant::now() => return,
+                Some(until) => {
+                    let _ = tokio::time::timeout_at(until, asked).await;
+                }
+                None => asked.await,
+            }
+        }
+    }
+
+    /// Ends the present round: returns its number and what the client is asked, each question under its key. Nothing
+    /// where there were too many rounds.
+    pub(super) fn pause(&self) -> Option<(u32, Value)> {
+        let mut state = self.state();
+        state.present = None;
+        state.round += 1;
+        let mut requests = Object::new();
+        for (key, input) in &state.inputs {
+            let mut request = object! { "method" => input.method.as_str() };
+            if input.params.as_object().is_some_and(|params| !params.is_empty()) {
+                request.insert("params", input.params.clone());
+            }
+            requests.insert(key_of(*key), request);
+        }
+        (state.round <= MOST_ROUNDS).then(|| (state.round, requests.into()))
+    }
+
+    /// Begins the next round with the client's answers. Answers to nothing that was asked are left out; what is not
+    /// answered is asked again. Where an answer is none, the round does not begin.
+    pub(super) fn resume(&self, round: u32, responses: &Value, present: Present) -> Result<(), ErrorObject> {
+        let mut state = self.state();
+        if state.round != round || state.present.is_some() {
+            return Err(ErrorObject::new(code::INVALID_PARAMS, "this round has been answered before"));
+        }
+        for (key, input) in &state.inputs {
+            if let Some(answer) = responses.get(&key_of(*key)) {
+                check(input, answer)?;
+            }
+        }
+        state.present = Some(present);
+        // What was not answered is asked again in a moment: answered questions lead to further ones first.
+        state.asked = Some(Instant::now());
+        let answered: Vec<u64> =
+            state.inputs.keys().filter(|key| responses.get(&key_of(**key)).is_some()).copied().collect();
+        for key in answered {
+            if let (Some(input), Some(answer)) = (state.inputs.remove(&key), responses.get(&key_of(key))) {
+                // Whoever asked may have given up meanwhile.
+                let _ = input.sender.send(answer.clone());
+            }
+        }
+        drop(state);
+        self.asked.notify_waiters();
+        Ok(())
+    }
+
+    /// Returns what a server wanted of the client and the client does not offer; nothing where it wanted nothing such.
+    pub(super) fn undeclared(&self) -> Option<Value> {
+        let state = self.state();
+        let mut required = Object::new();
+        for name in &state.undeclared {
+            match name.split_once('.') {
+                Some((name, mode)) => required.insert(name, object! { mode => object! {} }),
+                None => required.insert(name.as_str(), object! {}),
+            };
+        }
+        (!required.is_empty()).then(|| required.into())
+    }
+
+    /// Returns the capability that a question needs and the client did not declare.
+    fn lacks(&self, method: &str, params: &Value) -> Option<&'static str> {
+        let capability = ServerMethod::parse(method).capability()?;
+        let declared = self.capabilities.get(capability).and_then(Value::as_object);
+        let Some(declared) = declared else {
+            return Some(capability);
+        };
+        let by_url = params.get("mode").and_then(Value::as_str) == Some("url");
+        let has = |mode: &str| declared.get(mode).is_some_and(|mode| !mode.is_null());
+        match (method == ElicitationCreateRequestMethod::VALUE, by_url) {
+            (true, true) => (!has("url")).then_some("elicitation.url"),
+            // An empty object means forms.
+            (true, false) => (!declared.is_empty() && !has("form")).then_some("elicitation.form"),
+            (false, _) => None,
+        }
+    }
+}
+
+/// Carries the questions of an exchange to the client for as long as it lives.
+pub(super) struct Carrier(pub(super) Arc<Exchange>);
+
+impl Drop for Carrier {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+fn key_of(number: u64) -> String {
+    format!("input-{number}")
+}
+
+/// Checks that an answer has the form of one, so that a client learns at once what it did wrong.
+fn check(input: &Input, answer: &Value) -> Result<(), ErrorObject> {
+    let text = |text: &str| ErrorObject::new(code::INVALID_PARAMS, text);
+    if answer.as_object().is_none() {
+        return Err(text("an input response is no object"));
+    }
+    match ServerMethod::parse(&input.method) {
+        ServerMethod::Elicit => {
+            let action = answer.get("action").and_then(Value::as_str);
+            if !matches!(action, Some("accept" | "decline" | "cancel")) {
+                return Err(text("the response to an elicitation has no action that exists"));
+            }
+            check_elicitation(&input.params, answer.clone())
+                .map(drop)
+                .map_err(|error| error.with_code(code::INVALID_PARAMS))
+        }
+        ServerMethod::ListRoots if answer.get("roots").and_then(Value::as_array).is_none() => {
+            Err(text("the response to roots/list has no roots"))
+        }
+        ServerMethod::CreateMessage if answer.get("content").is_none() => {
+            Err(text("the response to sampling/createMessage has no content"))
+        }
+        ServerMethod::ListRoots | ServerMethod::CreateMessage | ServerMethod::Ping | ServerMethod::Unknown => Ok(()),
+    }
+}
+
+/// Takes a question back that nobody waits for any more.
+struct Withdraw<'a>(&'a Exchange, u64);
+
+impl Drop for Withdraw<'_> {
+    fn drop(&mut self) {
+        self.0.state().inputs.remove(&self.1);
+    }
+}
+
+impl Way for Exchange {
+    fn request<'a>(
+        &'a self,
+        method: &'a str,
+        params: &'a Value,
+        limit: Duration,
+    ) -> Boxed<'a, Result<Value, AskError>> {
+        Box::pin(async move {
+            if let Some(lacking) = self.lacks(method, params) {
+                self.note_undeclared(lacking);
+                let text = "the client does not offer this";
+                return Err(AskError::Refused(ErrorObject::new(code::METHOD_NOT_FOUND, text)));
+            }
+            let (sender, receiver) = oneshot::channel();
+            let key = {
+                let mut state = self.state();
+                if state.closed {
+                    return Err(AskError::Gone);
+                }
+                if state.inputs.len() >= MOST_INPUTS {
+                    return Err(AskError::Busy);
+                }
+                state.next += 1;
+                state.asked = Some(Instant::now());
+                let (key, input) = (state.next, Input { method: method.to_owned(), params: params.clone(), sender });
+                state.inputs.insert(key, input);
+                key
+            };
+            let _withdraw = Withdraw(self, key);
+            self.asked.notify_waiters();
+            match tokio::time::timeout(limit, receiver).await {
+                Ok(answer) => answer.map_err(|_| AskError::Gone),
+                Err(_) => Err(AskError::TimedOut),
+            }
+        })
+    }
+
+    fn notify(&self, method: &str, params: Option<&Value>) {
+        let state = self.state();
+        // Between two rounds nobody listens.
+        let Some(present) = &state.present else {
+            return;
+        };
+        match (method, params) {
+            (ProgressNotificationMethod::VALUE, Some(Value::Object(params))) => {
+                if let Some(token) = &present.token {
+                    let mut params = params.clone();
+                    params.insert("progressToken", token.clone());
+                    (present.tell)(method, Some(&params.into()));
+                }
+            }
+            (LoggingMessageNotificationMethod::VALUE, _) if present.level.is_some() => (present.tell)(method, params),
+            // A request hears of nothing else.
+            _ => {}
+        }
+    }
+
+    fn note_undeclared(&self, capability: &str) {
+        self.state().undeclared.insert(capability.to_owned());
+    }
+}
+
+#[cfg(test)]
+mod tests;
