@@ -252,6 +252,11 @@ fn failure(server: &Server, error: &LinkError, as_tool: bool) -> Reply {
             own_code::SERVER_UNAVAILABLE,
             "server-gone",
         ),
+        LinkError::NotAnswered { detail } => (
+            format!("The MCP server `{name}` did not finish the call: {detail}."),
+            own_code::REFUSED,
+            "input-not-given",
+        ),
         LinkError::Malformed { detail } => (
             format!("The MCP server `{name}` gave an answer that cannot be used, so it was dropped: {detail}."),
             own_code::MALFORMED,

@@ -210,7 +210,13 @@ impl Link for UpstreamLink {
         };
         Box::pin(async move {
             let listing = self.upstream.list(method).await.map_err(translate)?;
-            let incomplete = listing.incomplete.map(|incomplete| incomplete.to_string());
+            let excluded = listing
+                .excluded
+                .iter()
+                .map(|excluded| format!("the tool `{}` is left out: {}", shown(&excluded.name, 64), excluded.reason));
+            let reasons: Vec<String> =
+                listing.incomplete.map(|incomplete| incomplete.to_string()).into_iter().chain(excluded).collect();
+            let incomplete = (!reasons.is_empty()).then(|| reasons.join("; "));
             Ok(Pages { items: listing.items, incomplete })
         })
     }
@@ -242,6 +248,9 @@ fn translate(error: CallError) -> LinkError {
             LinkError::Gone { detail: failure.to_string(), sent }
         }
         CallError::Malformed(reason) => LinkError::Malformed { detail: reason.describe() },
+        CallError::NotOffered | CallError::NotGiven(_) | CallError::Rounds(_) => {
+            LinkError::NotAnswered { detail: error.to_string() }
+        }
         CallError::Unattributed | CallError::Cancelled => LinkError::Malformed { detail: error.to_string() },
     }
 }

@@ -65,6 +65,12 @@ pub(crate) enum LinkError {
     /// The server did not know the session any more and did nothing. A new connection is on its way.
     #[error("the session was not known to it any more")]
     Expired,
+    /// It wanted something of the client that was not given, and did not go on without.
+    #[error("it did not go on: {detail}")]
+    NotAnswered {
+        /// What it was, in the host's words.
+        detail: String,
+    },
     /// What came is no valid answer.
     #[error("its answer is unusable: {detail}")]
     Malformed {

@@ -6,13 +6,15 @@ use std::time::{Duration, Instant};
 use portcullis_gates::Call;
 use portcullis_model::json::Value;
 use portcullis_model::{CallKind, object};
+use reqwest::header::HeaderMap;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::era::{self, Stateless};
+use super::headers::headers;
 use super::pending::Answer;
 use super::shared::Shared;
-use super::{CallError, CallOptions, Outcome};
+use super::{CallError, CallOptions, Outcome, rounds};
 use crate::jsonrpc::{Id, Rewrite, write_request};
 
 /// A call that shows progress, or during which the server asks for something, may take so many times its limit in all.
@@ -25,7 +27,7 @@ const PAUSE_ROUND: Duration = Duration::from_millis(250);
 const CANCEL_WRITE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Returns the method of a kind of call.
-fn method_of(kind: CallKind) -> &'static str {
+pub(super) fn method_of(kind: CallKind) -> &'static str {
     match kind {
         CallKind::Tool => "tools/call",
         CallKind::Prompt => "prompts/get",
@@ -42,6 +44,9 @@ pub(super) fn is_gated(method: &str) -> bool {
 }
 
 pub(super) async fn call(shared: &Arc<Shared>, call: &Call, options: CallOptions) -> Result<Outcome, CallError> {
+    if let Some(era) = shared.era() {
+        return rounds::call(shared, era, call, options).await;
+    }
     // The name that was judged is the name that is sent, whatever the parameters say.
     let name = Value::from(call.name.as_str());
     let members: &[(&str, Option<&Value>)] = match call.kind {
@@ -49,15 +54,8 @@ pub(super) async fn call(shared: &Arc<Shared>, call: &Call, options: CallOptions
         CallKind::Resource => &[("uri", Some(&name))],
         CallKind::Completion => &[],
     };
-    let outgoing = Outgoing {
-        method: method_of(call.kind),
-        params: Some(&call.params),
-        members,
-        options,
-        cancellable: true,
-        era: shared.era(),
-    };
-    exchange(shared, outgoing).await
+    let (method, params) = (method_of(call.kind), Some(&call.params));
+    exchange(shared, Outgoing { method, params, name: None, members, options, cancellable: true, era: None }).await
 }
 
 pub(super) async fn request(
@@ -66,7 +64,10 @@ pub(super) async fn request(
     params: Option<&Value>,
     options: CallOptions,
 ) -> Result<Outcome, CallError> {
-    exchange(shared, Outgoing { method, params, members: &[], options, cancellable: true, era: shared.era() }).await
+    let era = shared.era();
+    let outgoing = Outgoing { method, params, name: None, members: &[], options, cancellable: true, era };
+    let outcome = exchange(shared, outgoing).await?;
+    if era.is_some() { era::complete(outcome) } else { Ok(outcome) }
 }
 
 /// Like [`request`], but the server is not told where it is given up: `initialize` must not be cancelled, and servers exist
@@ -78,20 +79,22 @@ pub(super) async fn handshake(
     era: Option<&Stateless>,
 ) -> Result<Outcome, CallError> {
     let options = CallOptions::default();
-    exchange(shared, Outgoing { method, params, members: &[], options, cancellable: false, era }).await
+    exchange(shared, Outgoing { method, params, name: None, members: &[], options, cancellable: false, era }).await
 }
 
 /// A request as it is about to be sent.
-struct Outgoing<'a> {
-    method: &'a str,
-    params: Option<&'a Value>,
+pub(super) struct Outgoing<'a> {
+    pub(super) method: &'a str,
+    pub(super) params: Option<&'a Value>,
+    /// The name of what is called, where the stateless era repeats it in a header.
+    pub(super) name: Option<&'a str>,
     /// Members of the parameters that are set or left out.
-    members: &'a [(&'a str, Option<&'a Value>)],
-    options: CallOptions,
+    pub(super) members: &'a [(&'a str, Option<&'a Value>)],
+    pub(super) options: CallOptions,
     /// True where the server is told when nobody waits any more.
-    cancellable: bool,
+    pub(super) cancellable: bool,
     /// Nothing for the era with `initialize`.
-    era: Option<&'a Stateless>,
+    pub(super) era: Option<&'a Stateless>,
 }
 
 impl Outgoing<'_> {
@@ -107,21 +110,31 @@ impl Outgoing<'_> {
         write_request(&mut text, &Id::from(id), self.method, self.params, Rewrite { members: self.members, meta });
         text
     }
+
+    /// Returns what the stateless era repeats in headers.
+    fn headers(&self) -> Option<Box<HeaderMap>> {
+        let is_tool = self.method == method_of(CallKind::Tool);
+        let bindings = self.name.filter(|_| is_tool).and_then(|name| self.era?.bindings_of(name));
+        let bindings = bindings.as_deref().unwrap_or_default();
+        self.era.map(|_| Box::new(headers(self.method, self.name, self.params, bindings)))
+    }
 }
 
-async fn exchange(shared: &Arc<Shared>, mut outgoing: Outgoing<'_>) -> Result<Outcome, CallError> {
+/// Sends a request and waits for its answer, of whichever kind.
+pub(super) async fn exchange(shared: &Arc<Shared>, mut outgoing: Outgoing<'_>) -> Result<Outcome, CallError> {
     let limit = outgoing.options.timeout.unwrap_or(shared.call_timeout);
     let wants_progress = outgoing.options.progress_token.is_some();
     let (id, answer) = shared.pending().add(outgoing.options.progress_token.take())?;
     let cancellable = outgoing.cancellable && shared.wire().takes_cancellations(outgoing.era.is_some());
     let mut waiting = Waiting { shared, id, cancel: cancellable.then_some("the client went away") };
     let text = outgoing.text(id, wants_progress);
-    let outcome = wait(shared, id, shared.wire().send(shared, text, Some(id)), answer, limit).await;
+    let headers = if shared.wire().has_headers() { outgoing.headers() } else { None };
+    let outcome = wait(shared, id, shared.wire().send(shared, text, Some(id), headers), answer, limit).await;
     match &outcome {
         Err(CallError::Timeout(_)) => waiting.cancel = waiting.cancel.and(Some("the time limit is reached")),
         _ => waiting.cancel = None,
     }
-    if outgoing.era.is_some() { outcome.and_then(era::complete) } else { outcome }
+    outcome
 }
 
 fn received(shared: &Shared, answer: Result<Answer, oneshot::error::RecvError>) -> Answer {

@@ -79,7 +79,7 @@ impl Upstream {
     ) -> Result<Arc<Self>, ConnectError> {
         match &launching.get().entry.launch {
             Launch::Stdio { .. } => stdio::connect(&launching, environment.as_ref(), options, peer).await.map(Arc::new),
-            Launch::Http { url, headers, legacy_sse: false } => http::connect(url, headers, options, peer)
+            launch @ Launch::Http { legacy_sse: false, .. } => http::connect(launch, options, peer)
                 .await
                 .map(Arc::new)
                 .map_err(|failure| ConnectError { failure, stderr: Vec::new() }),

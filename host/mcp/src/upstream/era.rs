@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use arc_swap::{ArcSwapOption, Guard};
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use portcullis_model::json::Value;
 
+use super::headers::{Binding, Bindings};
 use super::{CallError, ConnectOptions, Outcome};
 use crate::jsonrpc::MalformedReason;
 
@@ -27,6 +28,8 @@ pub(super) struct Stateless {
     client_info: Value,
     /// The level from which on servers are asked to log; nothing where nobody wishes to hear.
     level: ArcSwapOption<Value>,
+    /// Which arguments of which tools are repeated in headers, by the newest list; empty where there are no headers.
+    bindings: ArcSwap<Bindings>,
 }
 
 impl Stateless {
@@ -36,12 +39,27 @@ impl Stateless {
             capabilities: options.capabilities.clone(),
             client_info: options.client_info.clone(),
             level: ArcSwapOption::empty(),
+            bindings: ArcSwap::default(),
         }
     }
 
     /// Sets the log level of all further requests; the era has no `logging/setLevel`.
     pub(super) fn set_level(&self, level: Option<Value>) {
         self.level.store(level.map(Arc::new));
+    }
+
+    pub(super) fn set_bindings(&self, bindings: Bindings) {
+        self.bindings.store(Arc::new(bindings));
+    }
+
+    /// Returns which arguments of the tool are repeated in headers.
+    pub(super) fn bindings_of(&self, tool: &str) -> Option<Arc<[Binding]>> {
+        self.bindings.load().get(tool).cloned()
+    }
+
+    /// Returns true where servers were told that the client can do this.
+    pub(super) fn declares(&self, capability: &str) -> bool {
+        self.capabilities.get(capability).is_some_and(|value| !value.is_null())
     }
 
     pub(super) fn level(&self) -> Guard<Option<Arc<Value>>> {
@@ -71,12 +89,31 @@ pub(super) fn wishes_level(params: Option<&Value>) -> bool {
     params.and_then(|params| params.get("_meta")).is_some_and(|meta| meta.get(LOG_LEVEL).is_some())
 }
 
-/// Takes a result that is complete; an absent type means so. Any other type was not asked for.
+/// What a result says it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ResultKind {
+    /// The answer; also where nothing is said.
+    Complete,
+    /// The server wants something of the client first.
+    InputRequired,
+    /// Something that was not asked for, such as a task.
+    Other,
+}
+
+/// Returns what a result says it is.
+pub(super) fn kind_of(result: &Value) -> ResultKind {
+    match result.get("resultType").map(Value::as_str) {
+        None | Some(Some("complete")) => ResultKind::Complete,
+        Some(Some("input_required")) => ResultKind::InputRequired,
+        Some(_) => ResultKind::Other,
+    }
+}
+
+/// Takes a result that is complete.
 pub(super) fn complete(outcome: Outcome) -> Result<Outcome, CallError> {
-    match outcome.as_ref().ok().and_then(|result| result.get("resultType")) {
-        None => Ok(outcome),
-        Some(Value::String(kind)) if kind == "complete" => Ok(outcome),
-        Some(_) => {
+    match outcome.as_ref().map(kind_of) {
+        Ok(ResultKind::Complete) | Err(_) => Ok(outcome),
+        Ok(ResultKind::InputRequired | ResultKind::Other) => {
             Err(CallError::Malformed(MalformedReason::Envelope("its result is of a type that was not asked for")))
         }
     }

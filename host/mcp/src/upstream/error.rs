@@ -57,6 +57,15 @@ pub enum CallError {
     /// The exchange over HTTP failed. The server may have acted on the call or not.
     #[error(transparent)]
     Http(HttpFailure),
+    /// The server wanted something of the client that the client did not say it can do.
+    #[error("the server asked for something that the client does not offer")]
+    NotOffered,
+    /// What the server wanted of the client was not given; the code of the error.
+    #[error("what the server asked of the client was not given (code {0})")]
+    NotGiven(i64),
+    /// The server wanted something of the client too often.
+    #[error("the server asked for more input after {0} rounds")]
+    Rounds(usize),
     /// The method has a gate and was not cleared by it.
     #[error("this method has to pass a gate")]
     Gated,
@@ -75,6 +84,7 @@ impl CallError {
             Self::Http(HttpFailure::Unauthorized { .. }) => "server-unauthorized",
             Self::Http(HttpFailure::Unreachable(_)) => "server-unreachable",
             Self::Http(_) => "server-http",
+            Self::NotOffered | Self::NotGiven(_) | Self::Rounds(_) => "server-input",
             Self::Gated => "gated",
         }
     }

@@ -7,6 +7,7 @@ use portcullis_model::json::Value;
 use portcullis_model::object;
 
 use super::call::request;
+use super::headers::{Bindings, bindings};
 use super::shared::Shared;
 use super::{CallError, CallOptions, Outcome};
 use crate::jsonrpc::ErrorObject;
@@ -58,6 +59,17 @@ pub struct Listing {
     pub items: Vec<Value>,
     /// Why there may be more, where there may.
     pub incomplete: Option<Incomplete>,
+    /// What was left out because it cannot be called.
+    pub excluded: Vec<Excluded>,
+}
+
+/// A tool that was left out of a list (MCP 2026-07-28, Streamable HTTP: a client must not offer it).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excluded {
+    /// Its name; foreign text.
+    pub name: String,
+    /// Why, in the gateway's words.
+    pub reason: &'static str,
 }
 
 /// Why a list may be incomplete.
@@ -87,6 +99,32 @@ pub enum Incomplete {
 /// Lists all pages. Fails only where the first one cannot be had; an error of the server to the first one is an empty,
 /// incomplete list.
 pub(super) async fn list(shared: &Arc<Shared>, method: ListMethod) -> Result<Listing, CallError> {
+    let mut listing = list_pages(shared, method).await?;
+    if method == ListMethod::Tools
+        && shared.wire().has_headers()
+        && let Some(era) = shared.era()
+    {
+        let mut bound = Bindings::new();
+        listing.items.retain(|tool| {
+            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            match bindings(tool) {
+                Ok(bindings) if bindings.is_empty() => true,
+                Ok(bindings) => {
+                    bound.insert(name.to_owned(), bindings.into());
+                    true
+                }
+                Err(reason) => {
+                    listing.excluded.push(Excluded { name: name.to_owned(), reason });
+                    false
+                }
+            }
+        });
+        era.set_bindings(bound);
+    }
+    Ok(listing)
+}
+
+async fn list_pages(shared: &Arc<Shared>, method: ListMethod) -> Result<Listing, CallError> {
     let mut listing = Listing::default();
     let mut cursors: Vec<String> = Vec::new();
     let mut previous: Option<Vec<Value>> = None;

@@ -84,6 +84,10 @@ impl Shared {
         lock(&self.pending)
     }
 
+    pub(super) fn peer(&self) -> &dyn Peer {
+        &*self.peer
+    }
+
     pub(super) fn wire(&self) -> &Wire {
         &self.wire
     }
@@ -134,7 +138,7 @@ impl Shared {
         }
         let mut text = Vec::with_capacity(128);
         write_notification(&mut text, method, params);
-        match timeout(WRITE_LIMIT, self.wire.send(self, text, None)).await {
+        match timeout(WRITE_LIMIT, self.wire.send(self, text, None, None)).await {
             Ok(sent) => sent,
             Err(_) => Err(CallError::Timeout(WRITE_LIMIT)),
         }
@@ -258,7 +262,7 @@ impl Shared {
                 Ok(result) => write_result(&mut text, &id, &result),
                 Err(error) => write_error(&mut text, Some(&id), &error),
             }
-            let _ = timeout(WRITE_LIMIT, shared.wire.send(&shared, text, None)).await;
+            let _ = timeout(WRITE_LIMIT, shared.wire.send(&shared, text, None, None)).await;
             drop(entry);
         });
         answering.insert(key, task.abort_handle());

@@ -4,6 +4,7 @@ mod http;
 
 use std::sync::Arc;
 
+use reqwest::header::HeaderMap;
 use tokio::process::ChildStdin;
 
 use super::shared::Shared;
@@ -24,12 +25,14 @@ pub(super) enum Wire {
 
 impl Wire {
     /// Sends a text. Over HTTP what comes back for it is dealt with here as well, so that no task stands between the
-    /// caller and its answer; `request` is the id of the request that the text is, if it is one.
+    /// caller and its answer; `request` is the id of the request that the text is, if it is one. `headers` are those that the
+    /// stateless era wants; nothing in the other one.
     pub(super) async fn send(
         &self,
         shared: &Arc<Shared>,
         text: Vec<u8>,
         request: Option<u64>,
+        headers: Option<Box<HeaderMap>>,
     ) -> Result<(), CallError> {
         match self {
             Self::Stdio(writer) => writer
@@ -37,7 +40,7 @@ impl Wire {
                 .await
                 .map_err(|error| CallError::Closed(CloseReason::Unwritable(error.kind().to_string()))),
             // In a box, or else every request over stdio would carry the room for it.
-            Self::Http(client) => Box::pin(http::exchange(client, shared, text, request)).await,
+            Self::Http(client) => Box::pin(http::exchange(client, shared, text, request, headers)).await,
         }
     }
 
@@ -48,6 +51,11 @@ impl Wire {
             Self::Stdio(_) => true,
             Self::Http(_) => !stateless,
         }
+    }
+
+    /// Returns true where requests of the stateless era have headers.
+    pub(super) fn has_headers(&self) -> bool {
+        matches!(self, Self::Http(_))
     }
 
     /// Ends the handshake.

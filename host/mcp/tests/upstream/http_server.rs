@@ -7,6 +7,11 @@ use portcullis_model::json::{Value, parse};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::stateless_http;
+
+/// As a piece of an answer: nothing more is sent, and the end of the connection is noted.
+pub(crate) const UNTIL_CLOSED: &str = "until closed";
+
 /// A request as it came in.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
@@ -50,7 +55,14 @@ async fn serve(stream: TcpStream, all: Arc<Mutex<Vec<Seen>>>) {
     while let Some(seen) = request(&mut stream).await {
         all.lock().unwrap().push(seen.clone());
         let earlier = all.lock().unwrap().clone();
-        for piece in answer(&seen, &earlier) {
+        let stateless = seen.path.starts_with("/stateless");
+        let pieces = if stateless { stateless_http::answer(&seen, &earlier) } else { answer(&seen, &earlier) };
+        for piece in pieces {
+            if piece == UNTIL_CLOSED {
+                let rest = request(&mut stream).await;
+                let end = if rest.is_none() { "CLOSED" } else { "WENT-ON" };
+                return all.lock().unwrap().push(Seen { method: end.to_owned(), ..seen });
+            }
             if piece.is_empty() {
                 return;
             }
@@ -79,16 +91,16 @@ async fn request(stream: &mut BufReader<TcpStream>) -> Option<Seen> {
     Some(Seen { method, path, headers, body: String::from_utf8(body).unwrap() })
 }
 
-fn response(status: &str, headers: &str, body: &str) -> Vec<String> {
+pub(crate) fn response(status: &str, headers: &str, body: &str) -> Vec<String> {
     vec![format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n{headers}\r\n{body}", body.len())]
 }
 
-fn json(body: &str) -> Vec<String> {
+pub(crate) fn json(body: &str) -> Vec<String> {
     response("200 OK", "Content-Type: application/json; charset=utf-8\r\n", body)
 }
 
 /// A stream of events; the connection closes behind it. An empty piece closes it at once.
-fn events(events: &[&str]) -> Vec<String> {
+pub(crate) fn events(events: &[&str]) -> Vec<String> {
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n".to_owned();
     std::iter::once(head).chain(events.iter().map(|&event| event.to_owned())).chain([String::new()]).collect()
 }
@@ -110,6 +122,14 @@ fn answer(seen: &Seen, earlier: &[Seen]) -> Vec<String> {
         return response("202 Accepted", "", "");
     };
     match message.get("method").and_then(Value::as_str) {
+        // As servers on the TypeScript SDK do.
+        Some("server/discover") if seen.path == "/strict" => response(
+            "400 Bad Request",
+            "Content-Type: application/json\r\n",
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Server not initialized"}}"#,
+        ),
+        Some("server/discover") if seen.path == "/terse" => response("400 Bad Request", "", "what?"),
+        Some("server/discover") if seen.path == "/locked" => initialize(seen, &id),
         Some("initialize") => initialize(seen, &id),
         Some("tools/call") => {
             let name = message.pointer("/params/name").and_then(Value::as_str).unwrap();

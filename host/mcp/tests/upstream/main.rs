@@ -12,11 +12,14 @@
 mod answers;
 mod eras;
 mod http;
+mod http_eras;
 mod http_server;
 mod lifecycle;
 mod lists;
 mod requests;
+mod rounds;
 mod server;
+mod stateless_http;
 mod stateless_server;
 mod support;
 
@@ -35,10 +38,18 @@ fn main() -> ExitCode {
         }
         _ => {}
     }
-    let trials: Vec<Trial> =
-        [answers::trials(), eras::trials(), http::trials(), lifecycle::trials(), lists::trials(), requests::trials()]
-            .into_iter()
-            .flatten()
-            .collect();
+    let trials: Vec<Trial> = [
+        answers::trials(),
+        eras::trials(),
+        http::trials(),
+        http_eras::trials(),
+        lifecycle::trials(),
+        lists::trials(),
+        requests::trials(),
+        rounds::trials(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -33,10 +33,12 @@ fn read() -> Option<Value> {
 }
 
 pub(crate) fn main(mode: &str) -> ExitCode {
+    let mut ids = Vec::new();
     while let Some(message) = read() {
         let method = message.get("method").and_then(Value::as_str).unwrap_or("an answer").to_owned();
         eprintln!("got {method}");
         let Some(id) = message.get("id").map(Value::to_json) else { continue };
+        ids.push(id.clone());
         match (mode, method.as_str()) {
             ("stateless-other", "server/discover") => error(
                 &id,
@@ -59,7 +61,7 @@ pub(crate) fn main(mode: &str) -> ExitCode {
                 discover(&id);
             }
             (_, "tools/list") => result(&id, r#"{"resultType":"complete","tools":[{"name":"params"}],"ttlMs":1}"#),
-            (_, "tools/call") => call(&id, message.get("params").unwrap()),
+            (_, "tools/call") => call(&id, message.get("params").unwrap(), &ids),
             _ => error(&id, r#"{"code":-32601,"message":"nf"}"#),
         }
     }
@@ -73,7 +75,7 @@ fn discover(id: &str) {
     );
 }
 
-fn call(id: &str, params: &Value) {
+fn call(id: &str, params: &Value, ids: &[String]) {
     let token = params.pointer("/_meta/progressToken").map_or("null".to_owned(), Value::to_json);
     match params.get("name").and_then(Value::as_str).unwrap() {
         "params" => result(id, &format!(r#"{{"resultType":"complete","params":{}}}"#, params.to_json())),
@@ -92,6 +94,17 @@ fn call(id: &str, params: &Value) {
                 r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
             ));
             result(id, r#"{"ok":true}"#);
+        }
+        "ids" => result(id, &format!(r#"{{"ids":[{}]}}"#, ids.join(","))),
+        // Wants what its arguments say, and answers with what the second round brings.
+        "wants" if params.get("inputResponses").is_none() && params.get("requestState").is_none() => {
+            let Some(Value::Object(mut wish)) = params.pointer("/arguments/wish").cloned() else { panic!("no wish") };
+            wish.insert("resultType", "input_required");
+            result(id, &Value::Object(wish).to_json());
+        }
+        "wants" => result(id, &format!(r#"{{"params":{}}}"#, params.to_json())),
+        "insatiable" => {
+            result(id, r#"{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}}}"#);
         }
         "hang" => {}
         other => panic!("no such tool: {other}"),

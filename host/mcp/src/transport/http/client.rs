@@ -17,6 +17,11 @@ const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
+/// The headers in which arguments of calls are repeated begin so.
+const PARAMETER: &str = "mcp-param-";
+/// What an answer to a message may be.
+const BOTH: &str = "application/json, text/event-stream";
+
 /// Reaching the address may take so long; the rest is bounded by whoever waits for the answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(30);
 /// Redirects within the origin that are followed: enough for a moved path, too few for a game.
@@ -102,18 +107,40 @@ impl HttpClient {
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
         let session = self.session();
         let in_session = session.is_some();
-        headers.extend(session.map(|session| (SESSION_ID, session)));
-        headers.extend(self.version.get().map(|version| (PROTOCOL_VERSION, version.clone())));
+        if let Some(session) = session {
+            headers.insert(SESSION_ID, session);
+        }
+        if let Some(version) = self.version.get() {
+            headers.insert(PROTOCOL_VERSION, version.clone());
+        }
         (self.client.request(method, self.url.clone()).headers(headers), in_session)
     }
 
-    /// Sends a message.
-    pub(crate) async fn post(&self, text: Vec<u8>) -> Result<Reply, PostError> {
-        let (request, in_session) = self.request(Method::POST, "application/json, text/event-stream");
+    /// Returns a request outside of any session, with headers of its own.
+    fn single(&self, own: HeaderMap) -> RequestBuilder {
+        let mut headers = self.headers.clone();
+        headers.insert(ACCEPT, HeaderValue::from_static(BOTH));
+        headers.remove(SESSION_ID);
+        for (name, value) in own {
+            // A map that is taken apart names a header once, before its first value; these have one each.
+            if let Some(name) = name {
+                headers.insert(name, value);
+            }
+        }
+        self.client.request(Method::POST, self.url.clone()).headers(headers)
+    }
+
+    /// Sends a message; with headers of its own where it stands for itself, as those of the stateless era do.
+    pub(crate) async fn post(&self, text: Vec<u8>, own: Option<Box<HeaderMap>>) -> Result<Reply, PostError> {
+        let is_single = own.is_some();
+        let (request, in_session) = match own {
+            Some(own) => (self.single(*own), false),
+            None => self.request(Method::POST, BOTH),
+        };
         let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json")).body(text);
         let response = request.send().await.map_err(|error| HttpFailure::from_reqwest(&error))?;
         let response = accept(response, in_session).await?;
-        if self.version.get().is_none() {
+        if self.version.get().is_none() && !is_single {
             self.take_session(&response);
         }
         match content(&response) {
@@ -166,6 +193,10 @@ fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap, HttpSetupError>
     let agent = HeaderValue::from_static(concat!("portcullis/", env!("CARGO_PKG_VERSION")));
     let mut map = HeaderMap::from_iter([(USER_AGENT, agent)]);
     for (name, value) in headers {
+        if name.get(..PARAMETER.len()).is_some_and(|start| start.eq_ignore_ascii_case(PARAMETER)) {
+            // It would stand in for an argument that a call does not have.
+            return Err(HttpSetupError::Reserved(name.clone()));
+        }
         let refused = || HttpSetupError::Header(name.clone());
         let mut value = HeaderValue::from_str(value.expose()).map_err(|_| refused())?;
         value.set_sensitive(true);

@@ -15,6 +15,9 @@ pub enum HttpSetupError {
     /// A header cannot be sent. Its value is not shown.
     #[error("the header {0:?} has a name or a value that cannot be sent")]
     Header(String),
+    /// A header is one of those in which arguments of calls are repeated.
+    #[error("the header {0:?} cannot be set by an entry: it repeats an argument of a call")]
+    Reserved(String),
     /// The HTTP client could not be built.
     #[error("the HTTP client could not be built")]
     Client(#[source] reqwest::Error),

@@ -26,6 +26,16 @@ pub(super) const PROBE_LIMIT: Duration = Duration::from_secs(6);
 /// … and no longer than this part of the time for the whole connection.
 const PROBE_SHARE: u32 = 3;
 
+/// Returns how long an answer to `server/discover` is awaited; nothing where it is not asked for.
+pub(super) fn probe_limit(options: &ConnectOptions, found: Option<Found>) -> Option<Duration> {
+    match (options.protocol, found) {
+        (Protocol::Legacy, _) | (Protocol::Auto, Some(Found::Initialize)) => None,
+        // The time for the whole connection is the limit where the server is known or said to speak the era.
+        (Protocol::Stateless, _) | (Protocol::Auto, Some(Found::Stateless)) => Some(options.connect_timeout),
+        (Protocol::Auto, None) => Some(PROBE_LIMIT.min(options.connect_timeout / PROBE_SHARE)),
+    }
+}
+
 /// What became of `server/discover`.
 pub(super) enum Discovery {
     /// The server speaks the stateless era.
@@ -90,13 +100,8 @@ pub(super) async fn on_pipes(
     options: &ConnectOptions,
     found: Option<Found>,
 ) -> Result<Handshake, ConnectFailure> {
-    let limit = match (options.protocol, found) {
-        (Protocol::Legacy, _) | (Protocol::Auto, Some(Found::Initialize)) => {
-            return initialize(shared, options).await.map(|hello| Handshake::Done(hello, None));
-        }
-        // The time for the whole connection is the limit where the server is known or said to speak the era.
-        (Protocol::Stateless, _) | (Protocol::Auto, Some(Found::Stateless)) => options.connect_timeout,
-        (Protocol::Auto, None) => PROBE_LIMIT.min(options.connect_timeout / PROBE_SHARE),
+    let Some(limit) = probe_limit(options, found) else {
+        return initialize(shared, options).await.map(|hello| Handshake::Done(hello, None));
     };
     let mut discovering = std::pin::pin!(discover(shared, options));
     match timeout(limit, &mut discovering).await {

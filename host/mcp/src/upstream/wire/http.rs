@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_model::json::Limits;
+use reqwest::header::HeaderMap;
 use tokio::time::{sleep, timeout};
 
 use super::super::shared::Shared;
@@ -27,8 +28,11 @@ pub(super) async fn exchange(
     shared: &Arc<Shared>,
     text: Vec<u8>,
     request: Option<u64>,
+    headers: Option<Box<HeaderMap>>,
 ) -> Result<(), CallError> {
-    let reply = match client.post(text).await {
+    // A stream of the stateless era that breaks off is lost.
+    let resumable = headers.is_none();
+    let reply = match client.post(text, headers).await {
         Ok(reply) => reply,
         Err(error) => {
             expire(shared, &error.failure);
@@ -39,7 +43,7 @@ pub(super) async fn exchange(
         Reply::Accepted => {}
         Reply::Json(text) => receive(shared, read_text(&text), request),
         Reply::Oversize => receive(shared, oversize(), request),
-        Reply::Events(events) => follow(client, shared, *events, request).await?,
+        Reply::Events(events) => follow(client, shared, *events, request, resumable).await?,
     }
     match request {
         Some(id) if shared.pending().waits(id) => Err(CallError::Http(HttpFailure::NoAnswer)),
@@ -94,6 +98,7 @@ async fn follow(
     shared: &Arc<Shared>,
     mut events: Events,
     request: Option<u64>,
+    resumable: bool,
 ) -> Result<(), CallError> {
     for _ in 0..=MOST_RESUMPTIONS {
         let end = loop {
@@ -107,7 +112,7 @@ async fn follow(
             }
         };
         // Without an id the server cannot tell where to go on; and only a request is worth it.
-        if events.last_id().is_empty() || request.is_none() {
+        if events.last_id().is_empty() || request.is_none() || !resumable {
             return if request.is_some() { Err(CallError::Http(end)) } else { Ok(()) };
         }
         sleep(events.retry().unwrap_or(PAUSE).min(LONGEST_PAUSE)).await;
