@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use portcullis_model::json::{Object, Value};
+use portcullis_model::json::{Number, Object, Value};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::era::VERSION;
@@ -130,17 +130,26 @@ pub(super) fn headers(method: &str, name: Option<&str>, params: Option<&Value>, 
         let value = match value {
             Some(Value::String(text)) => value_of(text),
             Some(Value::Bool(value)) => Some(HeaderValue::from_static(if *value { "true" } else { "false" })),
-            // An integer has one text here, whichever it has in the body.
-            Some(Value::Number(number)) => match (number.as_u64(), number.as_i64()) {
-                (Some(number), _) => Some(number.into()),
-                (None, Some(number)) => Some(number.into()),
-                (None, None) => value_of(number.as_str()),
-            },
+            Some(Value::Number(number)) => value_of(&integer(number)),
             Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => None,
         };
         headers.extend(value.map(|value| (header.clone(), value)));
     }
     headers
+}
+
+/// Returns a number's text. An integer has one text here, whichever of several it has in the body.
+fn integer(number: &Number) -> String {
+    /// No integer that a server can take is written with more zeros than these.
+    const MOST_ZEROS: usize = 20;
+    let canonical = number.canonical();
+    let Some((digits, power)) = canonical.split_once('e') else {
+        return canonical;
+    };
+    match power.parse() {
+        Ok(zeros) if zeros <= MOST_ZEROS => format!("{digits}{}", "0".repeat(zeros)),
+        Ok(_) | Err(_) => number.as_str().to_owned(),
+    }
 }
 
 fn value_of(text: &str) -> Option<HeaderValue> {

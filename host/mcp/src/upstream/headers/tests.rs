@@ -36,6 +36,12 @@ fn annotated_arguments_are_repeated_each_in_its_header() {
     assert_eq!(written(schema, r#"{"region":null,"deep":5,"dry":[]}"#), [""; 0]);
     assert_eq!(written(schema, r#"{"deep":{"count":42.0}}"#), ["mcp-param-count: 42"]);
     assert_eq!(written(schema, r#"{"deep":{"count":-9e2}}"#), ["mcp-param-count: -900"]);
+    assert_eq!(
+        written(schema, r#"{"deep":{"count":12345678901234567890120}}"#),
+        ["mcp-param-count: 12345678901234567890120"]
+    );
+    assert_eq!(written(schema, r#"{"deep":{"count":1.5}}"#), ["mcp-param-count: 1.5"]);
+    assert_eq!(written(schema, r#"{"deep":{"count":1e999}}"#), ["mcp-param-count: 1e999"]);
 }
 
 #[test]
