@@ -19,6 +19,7 @@ pub use standard::{Input, Output, standard_streams};
 pub use stdio::{ServeError, serve_stdio};
 
 pub(crate) use client::{AskError, ClientLink, Way};
+pub(crate) use connection::{COALESCE, changed_method};
 pub(crate) use in_flight::{InFlight, StartError};
 pub(crate) use initialize::{Introduction, server_info};
 pub(crate) use lines::Lines;

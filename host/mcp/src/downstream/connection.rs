@@ -21,7 +21,7 @@ use crate::jsonrpc::{
 use crate::method::{ClientMethod, ClientNotification, Treatment};
 
 /// A new policy set has every server published anew within moments; the client is told once.
-const COALESCE: Duration = Duration::from_millis(50);
+pub(crate) const COALESCE: Duration = Duration::from_millis(50);
 
 /// One client.
 #[derive(Debug)]
@@ -142,7 +142,8 @@ impl Connection {
         let outbox = Arc::clone(&self.outbox);
         let tell: stateless::Tell =
             Arc::new(move |method, params| outbox.offer(|buffer| write_notification(buffer, method, params)));
-        let ask = stateless::Ask { caller: self.caller.clone(), method, params: object_of(params), tell };
+        let ask =
+            stateless::Ask { caller: self.caller.clone(), id: id.clone(), method, params: object_of(params), tell };
         match stateless::begin(&self.gateway, ask) {
             Begun::Now(reply) => self.reply(&id, reply).await,
             Begun::Later(work) => self.start(id, work).await,
@@ -227,8 +228,9 @@ impl Connection {
         }
     }
 
-    /// Waits until no request is running.
+    /// Waits until no request is running. Those that only listen end.
     pub(crate) async fn idle(&self) {
+        self.caller.listens.end();
         self.in_flight.idle().await;
     }
 
@@ -243,7 +245,8 @@ impl Connection {
     }
 }
 
-fn changed_method(group: ListGroup) -> &'static str {
+/// Returns the notification that tells of a change of such lists.
+pub(crate) fn changed_method(group: ListGroup) -> &'static str {
     match group {
         ListGroup::Tools => ToolListChangedNotificationMethod::VALUE,
         ListGroup::Prompts => PromptListChangedNotificationMethod::VALUE,

@@ -6,6 +6,7 @@
 mod call;
 mod dress;
 mod exchange;
+mod listen;
 mod meta;
 mod parked;
 mod seal;
@@ -18,10 +19,11 @@ use portcullis_model::{ClientFacts, Digest, Era, Principal, SessionId, object};
 
 use super::Reply;
 use crate::gateway::{Boxed, Gateway};
-use crate::jsonrpc::{ErrorObject, code};
+use crate::jsonrpc::{ErrorObject, Id, code};
 use crate::method::{ClientMethod, Listable, Treatment, Verb};
 
 pub(crate) use dress::Dress;
+pub(crate) use listen::Listens;
 pub(crate) use meta::{RequestMeta, is_stateless};
 pub(crate) use parked::Parked;
 
@@ -41,6 +43,8 @@ pub(crate) struct Caller {
     process: Option<Arc<Process>>,
     /// Where calls wait for answers of the client.
     pub(crate) parked: Arc<Parked>,
+    /// What it listens for.
+    pub(crate) listens: Arc<Listens>,
 }
 
 /// A process that speaks by its standard streams: one session, however long it is silent.
@@ -57,7 +61,12 @@ impl Caller {
         let random = format!("{:016x}", getrandom::u64().unwrap_or_default());
         let session = SessionId::parse(&format!("stdio-{}-{random}", std::process::id())).expect(fixed);
         let process = Arc::new(Process { id: session, session: OnceLock::new() });
-        Self { principal: Principal::parse("local").expect(fixed), process: Some(process), parked: Arc::default() }
+        Self {
+            principal: Principal::parse("local").expect(fixed),
+            process: Some(process),
+            parked: Arc::default(),
+            listens: Arc::default(),
+        }
     }
 
     /// Returns the session that a request of that client belongs to. The client's version does not count: an update does
@@ -86,6 +95,7 @@ impl Caller {
 /// A request of this era.
 pub(crate) struct Ask {
     pub(crate) caller: Caller,
+    pub(crate) id: Id,
     pub(crate) method: String,
     pub(crate) params: Object,
     pub(crate) tell: Tell,
@@ -110,6 +120,7 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, mut ask: Ask) -> Begun {
     let method = ClientMethod::parse(&ask.method);
     match method.treatment() {
         _ if method == ClientMethod::Discover => Begun::Now(discover(gateway)),
+        _ if method == ClientMethod::Listen => listen::listen(gateway, &ask, &meta),
         Treatment::List(listable) => list(gateway, &ask, listable),
         Treatment::Call(kind, Verb::Plain) => call::call(gateway, ask, &meta, kind),
         Treatment::Introduce
@@ -130,8 +141,8 @@ fn discover(gateway: &Gateway) -> Reply {
         "supportedVersions" => vec![Value::from(REVISION)],
         "capabilities" => object! {
             "tools" => changes.clone(),
-            "prompts" => changes.clone(),
-            "resources" => changes,
+            "prompts" => changes,
+            "resources" => object! { "subscribe" => true, "listChanged" => true },
             "completions" => object! {},
             "logging" => object! {},
         },

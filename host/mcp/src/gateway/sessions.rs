@@ -54,7 +54,7 @@ impl Gateway {
         self.gates.sessions().close(&session.gates.id);
     }
 
-    fn locked_sessions(&self) -> std::sync::MutexGuard<'_, Vec<Arc<ClientSession>>> {
+    pub(super) fn locked_sessions(&self) -> std::sync::MutexGuard<'_, Vec<Arc<ClientSession>>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

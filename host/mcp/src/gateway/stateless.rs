@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
-use portcullis_gates::Session;
+use portcullis_gates::{NoApprover, Session};
+use portcullis_model::json::Object;
 
 use super::Gateway;
 use crate::approver::may_be_asked;
@@ -33,6 +34,19 @@ impl Gateway {
     /// Ends what one request was to servers.
     pub(crate) fn close_exchange(&self, session: &ClientSession) {
         self.locked_exchanges().remove(&session.number);
+    }
+
+    /// Opens what a request that listens is: told of what it subscribed to, and asked nothing.
+    pub(crate) fn open_listener(&self, gates: Arc<Session>, way: Arc<dyn Way>) -> Arc<ClientSession> {
+        let session = Arc::new(ClientSession::new(gates, Arc::new(NoApprover), way, Object::new().into()));
+        session.set_own_level(None);
+        self.locked_sessions().push(Arc::clone(&session));
+        session
+    }
+
+    /// Ends what a request was that listened.
+    pub(crate) fn close_listener(&self, session: &Arc<ClientSession>) {
+        self.locked_sessions().retain(|other| !Arc::ptr_eq(other, session));
     }
 
     fn locked_exchanges(&self) -> MutexGuard<'_, HashMap<u64, Arc<ClientSession>>> {

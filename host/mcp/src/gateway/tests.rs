@@ -2,6 +2,7 @@ mod approvals;
 mod calls;
 mod exchanges;
 mod life;
+mod listen;
 mod lists;
 mod policies;
 mod requests;

@@ -289,6 +289,11 @@ impl Client {
         self.writer.write_all(format!("{text}\n").as_bytes()).await.unwrap();
     }
 
+    /// Sends no more.
+    pub(super) async fn finish(&mut self) {
+        self.writer.shutdown().await.unwrap();
+    }
+
     async fn read(&mut self) -> Option<Value> {
         let line = tokio::time::timeout(SOON, self.lines.next_line()).await.expect("an answer in time").unwrap();
         line.map(|line| json(&line))

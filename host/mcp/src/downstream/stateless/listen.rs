@@ -1,0 +1,253 @@
+//! `subscriptions/listen`: the one request that stays open, to be told of changes.
+
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{CallKind, ResultKind, object};
+use rmcp::model::{ConstString as _, ResourceUpdatedNotificationMethod, SubscriptionsAcknowledgedNotificationMethod};
+use tokio::sync::watch;
+
+use super::{Ask, Begun, RequestMeta, Tell, invalid};
+use crate::downstream::{AskError, COALESCE, ClientSession, ListGroup, Reply, Way, changed_method, own_code};
+use crate::gateway::{Boxed, ClientCall, Gateway};
+use crate::jsonrpc::{ErrorObject, Id};
+use crate::method::Verb;
+
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// So many listen at once for one caller: a client needs one.
+const MOST_LISTENING: usize = 16;
+/// So many resources one request is told of; of further ones it is not, and is told so.
+const MOST_RESOURCES: usize = 256;
+/// So many updates are kept while a request is not acknowledged yet, which comes first; further ones are dropped.
+const MOST_EARLY: usize = 64;
+
+/// The open `subscriptions/listen` requests of one caller.
+#[derive(Debug)]
+pub(crate) struct Listens {
+    open: AtomicUsize,
+    ended: watch::Sender<bool>,
+}
+
+impl Default for Listens {
+    fn default() -> Self {
+        Self { open: AtomicUsize::new(0), ended: watch::Sender::new(false) }
+    }
+}
+
+impl Listens {
+    /// Ends all of them, each with its result: the caller sends no more.
+    pub(crate) fn end(&self) {
+        self.ended.send_replace(true);
+    }
+
+    fn enter(self: &Arc<Self>) -> Option<Entered> {
+        let entered = Entered(Arc::clone(self));
+        (self.open.fetch_add(1, Ordering::Relaxed) < MOST_LISTENING).then_some(entered)
+    }
+}
+
+struct Entered(Arc<Listens>);
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The key under which each group of lists is asked for.
+fn key_of(group: ListGroup) -> &'static str {
+    match group {
+        ListGroup::Tools => "toolsListChanged",
+        ListGroup::Prompts => "promptsListChanged",
+        ListGroup::Resources => "resourcesListChanged",
+    }
+}
+
+/// Begins to listen.
+pub(super) fn listen(gateway: &Arc<Gateway>, ask: &Ask, meta: &RequestMeta) -> Begun {
+    let Some(wanted) = ask.params.get("notifications").and_then(Value::as_object) else {
+        return Begun::Now(invalid("`notifications` is missing: it says what to listen for"));
+    };
+    let is_wanted = |group: &ListGroup| wanted.get(key_of(*group)).and_then(Value::as_bool) == Some(true);
+    let groups: Vec<ListGroup> = ListGroup::ALL.into_iter().filter(is_wanted).collect();
+    let resources = wanted
+        .get("resourceSubscriptions")
+        .and_then(Value::as_array)
+        .map(|uris| uris.iter().filter_map(Value::as_str).take(MOST_RESOURCES).map(str::to_owned).collect::<Vec<_>>());
+    let too_many = |text: &str| Begun::Now(Reply::Error(ErrorObject::new(own_code::TOO_MANY, text)));
+    let Some(entered) = ask.caller.listens.enter() else {
+        return too_many("too many requests listen");
+    };
+    let gates = match ask.caller.session(gateway, &meta.client) {
+        Ok(gates) => gates,
+        Err(error) => return too_many(&error.to_string()),
+    };
+    let listener =
+        Arc::new(Listener { id: ask.id.clone(), tell: Arc::clone(&ask.tell), early: Mutex::new(Some(Vec::new())) });
+    let session = gateway.open_listener(gates, Arc::<Listener>::clone(&listener));
+    let open = Listening { session, gateway: Arc::clone(gateway), resources: Vec::new(), _entered: entered };
+    let ended = ask.caller.listens.ended.subscribe();
+    Begun::Later(Box::pin(run(open, listener, groups, resources, ended)))
+}
+
+async fn run(
+    mut open: Listening,
+    listener: Arc<Listener>,
+    groups: Vec<ListGroup>,
+    resources: Option<Vec<String>>,
+    mut ended: watch::Receiver<bool>,
+) -> Reply {
+    let mut versions = open.gateway.versions();
+    let now = *versions.borrow_and_update();
+    let mut honoured = Object::new();
+    for group in &groups {
+        open.session.note_listed(*group, now.of(*group));
+        honoured.insert(key_of(*group), true);
+    }
+    if let Some(resources) = resources {
+        for uri in resources {
+            if open.subscribe(&uri).await {
+                open.resources.push(uri);
+            }
+        }
+        honoured
+            .insert("resourceSubscriptions", open.resources.iter().map(|uri| uri.as_str().into()).collect::<Vec<_>>());
+    }
+    listener.acknowledge(honoured);
+    let telling = async {
+        loop {
+            let now = *versions.borrow_and_update();
+            for group in &groups {
+                if open.session.note_changed(*group, now.of(*group)) {
+                    listener.send(changed_method(*group), Object::new());
+                }
+            }
+            if versions.changed().await.is_err() {
+                return;
+            }
+            tokio::time::sleep(COALESCE).await;
+        }
+    };
+    tokio::select! {
+        () = telling => {}
+        // Fails only where whoever would end it is gone.
+        _ = ended.wait_for(|ended| *ended) => {}
+    }
+    let result = object! { "resultType" => "complete", "_meta" => listener.meta() };
+    Reply::Own(result.into())
+}
+
+/// An open request; what it subscribed to ends with it.
+struct Listening {
+    session: Arc<ClientSession>,
+    gateway: Arc<Gateway>,
+    resources: Vec<String>,
+    _entered: Entered,
+}
+
+impl Listening {
+    /// Subscribes to a resource: the call gate decides as if it were read. Returns true where that was done.
+    async fn subscribe(&self, uri: &str) -> bool {
+        let params = object! { "uri" => uri };
+        let call = ClientCall { kind: CallKind::Resource, verb: Verb::Subscribe, params };
+        let reply = self.gateway.call(Arc::clone(&self.session), call).await;
+        matches!(reply, Reply::Cleared(message) if message.get().kind == ResultKind::Result)
+    }
+}
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.gateway.close_listener(&self.session);
+        let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(&self.session));
+        let resources = std::mem::take(&mut self.resources);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        if resources.is_empty() {
+            return;
+        }
+        runtime.spawn(async move {
+            for uri in resources {
+                // Servers know the gateway only, so a subscription is ended when nobody is left who wants it.
+                if !gateway.sessions().iter().any(|other| other.is_subscribed(&uri)) {
+                    let call = ClientCall {
+                        kind: CallKind::Resource,
+                        verb: Verb::Unsubscribe,
+                        params: object! { "uri" => uri },
+                    };
+                    gateway.call(Arc::clone(&session), call).await;
+                }
+            }
+        });
+    }
+}
+
+/// The way to a request that listens.
+struct Listener {
+    id: Id,
+    tell: Tell,
+    /// Updates that came before the acknowledgement; nothing once it was sent.
+    early: Mutex<Option<Vec<Object>>>,
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Listener").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Listener {
+    fn meta(&self) -> Object {
+        object! { SUBSCRIPTION_ID => self.id.to_value() }
+    }
+
+    /// Sends a notification under the id of the request.
+    fn send(&self, method: &str, mut params: Object) {
+        match params.get_mut("_meta").and_then(Value::as_object_mut) {
+            Some(meta) => {
+                meta.insert(SUBSCRIPTION_ID, self.id.to_value());
+            }
+            None => {
+                params.insert("_meta", self.meta());
+            }
+        }
+        (self.tell)(method, Some(&params.into()));
+    }
+
+    /// Says what is listened for, before anything else.
+    fn acknowledge(&self, honoured: Object) {
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        self.send(SubscriptionsAcknowledgedNotificationMethod::VALUE, object! { "notifications" => honoured });
+        for params in early.take().unwrap_or_default() {
+            self.send(ResourceUpdatedNotificationMethod::VALUE, params);
+        }
+    }
+}
+
+impl Way for Listener {
+    fn request<'a>(
+        &'a self,
+        _method: &'a str,
+        _params: &'a Value,
+        _limit: Duration,
+    ) -> Boxed<'a, Result<Value, AskError>> {
+        // Nothing is asked of somebody who listens.
+        Box::pin(async { Err(AskError::Gone) })
+    }
+
+    fn notify(&self, method: &str, params: Option<&Value>) {
+        let (ResourceUpdatedNotificationMethod::VALUE, Some(Value::Object(params))) = (method, params) else {
+            return;
+        };
+        let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
+        match early.as_mut() {
+            Some(early) if early.len() < MOST_EARLY => early.push(params.clone()),
+            Some(_) => {}
+            None => self.send(method, params.clone()),
+        }
+    }
+}
