@@ -3,47 +3,52 @@
 mod ask;
 mod back_off;
 mod call;
+mod capabilities;
 mod connector;
 mod eras;
 mod faults;
+mod fleet;
 mod instructions;
 mod items;
 mod keeper;
 mod launch;
 mod link;
 mod lists;
+mod members;
 mod notice;
 mod options;
 mod peer;
+mod pool;
 mod publish;
 mod rejudge;
 mod route;
 mod safe_mode;
 mod server;
 mod sessions;
+mod shared;
 mod snapshot;
 mod stateless;
 mod utility;
 mod wishes;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use arc_swap::ArcSwap;
-use portcullis_config::{Approvals, Config, Naming};
-use portcullis_gates::{Context, Definitions, Gates, NoApprover, Session};
-use portcullis_model::json::{Object, Value};
-use portcullis_model::{CallKind, ClientFacts, Digest, Era, ItemKind, Principal, ServerName, SessionId};
-use portcullis_registry::{Catalogue, Offer};
-use tokio::sync::{Notify, watch};
+use portcullis_config::Config;
+use portcullis_gates::Gates;
+use portcullis_model::json::Value;
+use portcullis_registry::Catalogue;
 use tokio::task::JoinHandle;
 
-use crate::downstream::{ClientSession, LogLevel};
-use crate::status::{Phase, Status};
+use crate::downstream::{ClientSession, Reply};
+use crate::method::Listable;
+use crate::status::Status;
 
+use capabilities::CapabilitySet;
 use connector::Connector;
-use server::Server;
-use snapshot::{Snapshot, Versions};
+use fleet::FleetKey;
+use pool::Pool;
+use sessions::local;
+use shared::Shared;
 
 pub use connector::StderrLog;
 pub use options::GatewayOptions;
@@ -51,42 +56,31 @@ pub use safe_mode::safe_mode;
 
 pub(crate) use ask::check_elicitation;
 pub(crate) use call::ClientCall;
+pub(crate) use fleet::Fleet;
 pub(crate) use link::{Answer, Boxed, Greeting, LaunchError, Launcher, Link, LinkError, Pages};
 pub(crate) use peer::ServerPeer;
 
 /// All servers of a config behind the gates.
 ///
-/// Built idle: [`Gateway::start`] starts the servers, [`Gateway::shutdown`] ends them. It serves any number of clients;
-/// see [`crate::serve_stdio`].
+/// Built idle: the first client's introduction, or [`Gateway::start`], starts the servers; [`Gateway::shutdown`] ends
+/// them. It serves any number of clients; see [`crate::serve_stdio`].
+///
+/// What servers list and ask depends on what the client declared that it can do. So clients that declared the same share
+/// servers, a [`Fleet`], and clients that declared something else have servers of their own.
+#[derive(Debug)]
 pub struct Gateway {
-    gates: Arc<Gates>,
-    options: GatewayOptions,
-    approvals: Approvals,
-    naming: Naming,
-    launcher: Arc<dyn Launcher>,
-    servers: Vec<Arc<Server>>,
-    by_name: HashMap<ServerName, usize>,
-    /// The session that the gateway's own passages belong to: screening, starting, listing.
-    own: Arc<Session>,
-    definitions: Arc<dyn Definitions>,
-    offers: Mutex<Vec<Option<Arc<Offer>>>>,
-    published: ArcSwap<Snapshot>,
-    versions: watch::Sender<Versions>,
-    sessions: Mutex<Vec<Arc<ClientSession>>>,
-    /// Requests of the stateless era that are being worked on, each a session of its own towards servers.
-    exchanges: Mutex<HashMap<u64, Arc<ClientSession>>>,
-    /// What servers are told that the client can do, fixed at the first start.
-    capabilities: OnceLock<Value>,
-    level: Mutex<Option<LogLevel>>,
-    keepers: Mutex<Vec<JoinHandle<()>>>,
-    /// Told whenever a server gets further.
-    progressed: Notify,
+    shared: Arc<Shared>,
+    pool: Mutex<Pool>,
+    tasks: Mutex<Tasks>,
 }
 
-impl std::fmt::Debug for Gateway {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Gateway").field("servers", &self.servers).finish_non_exhaustive()
-    }
+/// What runs beside the servers.
+#[derive(Debug, Default)]
+struct Tasks {
+    /// Follow policy sets, and the use of fleets; they would not end by themselves.
+    followers: Vec<JoinHandle<()>>,
+    /// Stop fleets that nobody uses any more.
+    retiring: Vec<JoinHandle<()>>,
 }
 
 impl Gateway {
@@ -107,190 +101,101 @@ impl Gateway {
         options: GatewayOptions,
         launcher: Arc<dyn Launcher>,
     ) -> Arc<Self> {
-        let servers: Vec<Arc<Server>> = config
-            .servers
-            .iter()
-            .enumerate()
-            .map(|(index, server)| Arc::new(Server::new(index, Arc::clone(&server.entry), server.options.clone())))
-            .collect();
-        for server in &servers {
-            if options.safe_mode.is_some() {
-                let reason = "safe mode keeps every server off".to_owned();
-                server.set_phase(Phase::Disabled, Some(("safe-mode", reason)));
-            } else if !server.options.enabled {
-                server.set_phase(Phase::Disabled, Some(("disabled", "switched off in the config".to_owned())));
-            }
-        }
-        let by_name = servers.iter().map(|server| (server.name().clone(), server.index)).collect();
-        let offers = Mutex::new(vec![None; servers.len()]);
-        Arc::new_cyclic(|gateway| Self {
-            definitions: Arc::new(PublishedDefinitions(Weak::clone(gateway))),
-            gates,
-            options,
-            approvals: config.approvals.clone(),
-            naming: config.naming.clone(),
-            launcher,
-            servers,
-            by_name,
-            own: Arc::new(own_session()),
-            offers,
-            published: ArcSwap::default(),
-            versions: watch::Sender::new(Versions::default()),
-            sessions: Mutex::default(),
-            exchanges: Mutex::default(),
-            capabilities: OnceLock::new(),
-            level: Mutex::default(),
-            keepers: Mutex::default(),
-            progressed: Notify::new(),
-        })
+        let shared = Arc::new(Shared::new(config, gates, options, launcher));
+        Arc::new(Self { shared, pool: Mutex::default(), tasks: Mutex::default() })
     }
 
-    /// Starts all servers, each by itself and all at once. `capabilities` is what the client declared: servers are told
-    /// of sampling, elicitation and roots where it did. Does nothing where they were started before.
+    /// Starts the servers for clients of the local user with these capabilities, as the introduction of such a client does.
+    /// Does nothing where they were started before.
     pub fn start(self: &Arc<Self>, capabilities: &Value) {
-        if self.capabilities.set(capabilities.clone()).is_err() {
-            return;
-        }
-        if let Some(variable) = self.options.safe_mode {
-            tracing::warn!(variable, "safe mode: no server is started");
-            self.publish_state();
-            return;
-        }
+        let _started = self.fleet_for(&local(), capabilities);
+    }
+
+    /// Follows policy sets and the use of fleets from now on.
+    fn follow(self: &Arc<Self>) {
         // Before the first server is judged: a set that is published meanwhile must judge it again.
-        let mut generations = self.gates.changes();
+        let mut generations = self.shared.gates.changes();
         generations.borrow_and_update();
-        let mut keepers = self.keepers.lock().unwrap_or_else(PoisonError::into_inner);
-        for server in self.servers.iter().filter(|server| server.options.enabled) {
-            server.set_phase(Phase::Connecting, None);
-            keepers.push(tokio::spawn(keeper::keep(Arc::clone(self), Arc::clone(server))));
-        }
-        keepers.push(tokio::spawn(rejudge::follow(Arc::downgrade(self), generations)));
+        let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+        tasks.followers.push(tokio::spawn(rejudge::follow(Arc::downgrade(self), generations)));
+        tasks.followers.push(tokio::spawn(pool::watch_use(Arc::downgrade(self))));
     }
 
     /// Stops all servers and waits until nothing of them runs.
     pub async fn shutdown(&self) {
-        for server in &self.servers {
-            server.wishes.add(|wanted| wanted.stop = true);
-        }
-        let keepers = std::mem::take(&mut *self.keepers.lock().unwrap_or_else(PoisonError::into_inner));
-        let mut keepers = keepers;
-        // The last one follows policy sets and would not end by itself.
-        if let Some(follower) = keepers.pop() {
+        let fleets = self.close_pool();
+        let Tasks { followers, retiring } = {
+            let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *tasks)
+        };
+        for follower in followers {
             follower.abort();
         }
-        for keeper in keepers {
-            if keeper.await.is_err() {
-                tracing::error!("the keeper of a server broke");
-            }
+        for fleet in fleets {
+            fleet.stop().await;
+        }
+        for retiring in retiring {
+            let _panicked = retiring.await;
         }
     }
 
     /// Returns what became of each server.
     pub fn status(&self) -> Status {
+        let fleets = self.fleets();
         Status {
-            safe_mode: self.options.safe_mode.is_some(),
-            generation: self.gates.set().generation,
-            servers: self.servers.iter().map(|server| server.status()).collect(),
+            safe_mode: self.shared.options.safe_mode.is_some(),
+            generation: self.shared.gates.set().generation,
+            servers: if fleets.is_empty() {
+                // One that is not started tells what the config says of each server.
+                let key = FleetKey { principal: local(), capabilities: CapabilitySet::default() };
+                Fleet::new(Arc::clone(&self.shared), key, 0).statuses()
+            } else {
+                fleets.iter().flat_map(|fleet| fleet.statuses()).collect()
+            },
+            fleets: fleets.iter().map(|fleet| fleet.status()).collect(),
         }
     }
 
-    /// Returns what is published now.
+    /// Returns what is published for the first clients.
     pub fn catalogue(&self) -> Arc<Catalogue> {
-        Arc::clone(&self.snapshot().catalogue)
+        let first = self.fleets().into_iter().next();
+        first.map(|fleet| Arc::clone(&fleet.snapshot().catalogue)).unwrap_or_default()
     }
 
     /// Waits until the first try to reach each server has ended, well or not. Returns at once where none was started.
     pub async fn settled(&self) {
-        loop {
-            let progressed = self.progressed.notified();
-            if self.is_settled() || self.capabilities.get().is_none() {
-                return;
-            }
-            progressed.await;
+        for fleet in self.fleets() {
+            fleet.settled().await;
         }
-    }
-
-    /// Returns true once the first try to reach each server has ended.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.servers.iter().all(|server| server.is_settled())
-    }
-
-    /// Notes that a server got further.
-    pub(crate) fn note_progress(&self) {
-        self.progressed.notify_waiters();
     }
 
     pub(crate) fn gates(&self) -> &Gates {
-        &self.gates
+        &self.shared.gates
     }
 
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        self.published.load_full()
+    /// Answers a list.
+    pub(crate) async fn list(&self, session: &ClientSession, listable: Listable) -> Reply {
+        session.fleet.list(session, listable).await
     }
 
-    pub(crate) fn versions(&self) -> watch::Receiver<Versions> {
-        self.versions.subscribe()
-    }
-
-    pub(crate) fn server(&self, name: &ServerName) -> Option<Arc<Server>> {
-        self.servers.get(*self.by_name.get(name)?).cloned()
-    }
-
-    /// Returns the context of a passage that no client asked for.
-    pub(crate) fn own_context(&self, server: &Server) -> Context {
-        Context {
-            session: Arc::clone(&self.own),
-            set: self.gates.set(),
-            approver: Arc::new(NoApprover),
-            server_trust: server.options.trust,
-            tool_rounds: 0,
-            definitions: None,
-        }
+    /// Answers a call of a client.
+    pub(crate) async fn call(&self, session: Arc<ClientSession>, call: ClientCall) -> Reply {
+        let fleet = Arc::clone(&session.fleet);
+        fleet.call(session, call).await
     }
 }
 
-/// What is published, as gates ask for it: after an approval the definition must still be the one that was shown.
-struct PublishedDefinitions(Weak<Gateway>);
-
-impl Definitions for PublishedDefinitions {
-    fn current(&self, server: &ServerName, kind: CallKind, name: &str) -> Option<Digest> {
-        let snapshot = self.0.upgrade()?.snapshot();
-        let catalogue = &snapshot.catalogue;
-        let item = match kind {
-            CallKind::Tool => catalogue.tools().iter().find(|tool| tool.server() == server && tool.name() == name),
-            CallKind::Prompt => catalogue.prompt_of(server, name),
-            CallKind::Resource => catalogue.resource_of(server, name),
-            CallKind::Completion => {
-                let template = |item: &&portcullis_registry::Published| {
-                    item.kind() == ItemKind::ResourceTemplate && item.server() == server && item.name() == name
-                };
-                catalogue.prompt_of(server, name).or_else(|| catalogue.published().find(template))
-            }
-        };
-        item.map(portcullis_registry::Published::definition)
+#[cfg(test)]
+impl Gateway {
+    /// Returns the sessions of all fleets.
+    pub(crate) fn sessions(&self) -> Vec<Arc<ClientSession>> {
+        self.fleets().iter().flat_map(|fleet| fleet.sessions()).collect()
     }
-}
 
-/// Returns the session of the gateway itself.
-fn own_session() -> Session {
-    let fixed = "both names are made of letters only";
-    Session::new(
-        SessionId::parse("gateway").expect(fixed),
-        Principal::parse("operator").expect(fixed),
-        ClientFacts::default(),
-        Era::Initialize,
-    )
-}
-
-/// Returns what a server is told that the client can do: what is passed on, and nothing else.
-pub(crate) fn passed_on(capabilities: &Value, mut allowed: impl FnMut(&str) -> bool) -> Value {
-    let mut declared = Object::new();
-    for name in ["roots", "sampling", "elicitation"] {
-        if let Some(capability) = capabilities.get(name).filter(|value| !value.is_null() && allowed(name)) {
-            declared.insert(name, capability.clone());
-        }
+    /// Returns true while a request of the stateless era is being worked on.
+    pub(crate) fn has_exchanges(&self) -> bool {
+        self.fleets().iter().any(|fleet| fleet.has_exchanges())
     }
-    declared.into()
 }
 
 #[cfg(test)]

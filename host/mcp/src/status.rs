@@ -1,6 +1,6 @@
 //! What became of each server, for people and for `--json` output.
 
-use portcullis_model::{ItemKind, PolicyName, ServerName};
+use portcullis_model::{ItemKind, PolicyName, Principal, ServerName};
 
 /// Where a server is in its life.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -79,6 +79,8 @@ pub struct Counts {
 pub struct ServerStatus {
     /// Its name in the config.
     pub server: ServerName,
+    /// The number of the fleet that it is of, as in [`FleetStatus::number`]; 0 where nothing was started yet.
+    pub fleet: u64,
     /// `stdio`, `http` or `sse`.
     pub transport: &'static str,
     /// Where it is in its life.
@@ -104,6 +106,7 @@ impl ServerStatus {
     pub(crate) fn configured(server: ServerName, transport: &'static str) -> Self {
         Self {
             server,
+            fleet: 0,
             transport,
             phase: Phase::Configured,
             reason: None,
@@ -117,6 +120,21 @@ impl ServerStatus {
     }
 }
 
+/// The servers that were started for clients with the same capabilities.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FleetStatus {
+    /// Its number, counted from 1 in the order of the starts.
+    pub number: u64,
+    /// Whose clients it serves.
+    pub principal: Principal,
+    /// What its servers were told that clients can do, as in `roots, sampling`; `none` for nothing.
+    pub capabilities: String,
+    /// How many clients it serves now.
+    pub sessions: usize,
+    /// How many of them declared more than that: so many different sets are not served at once.
+    pub narrowed: usize,
+}
+
 /// What became of all servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
@@ -124,6 +142,8 @@ pub struct Status {
     pub safe_mode: bool,
     /// Generation of the policy set that judges now.
     pub generation: u64,
-    /// One entry a server, in the order of the config.
+    /// One entry a server and fleet: fleets in the order of their start, servers in the order of the config.
     pub servers: Vec<ServerStatus>,
+    /// The fleets that run. None before the first client came.
+    pub fleets: Vec<FleetStatus>,
 }

@@ -9,6 +9,8 @@ use rmcp::model::{
     ToolListChangedNotificationMethod,
 };
 
+use tokio::sync::Notify;
+
 use super::initialize::Introduction;
 use super::stateless::{self, Begun, Caller};
 use super::{ClientLink, ClientSession, InFlight, ListGroup, LogLevel, Outbox, Reply, StartError, own_code};
@@ -33,13 +35,16 @@ pub(crate) struct Connection {
     session: OnceLock<Arc<ClientSession>>,
     /// Whose the requests of the stateless era are.
     caller: Caller,
+    /// Told once there is a session.
+    introduced: Notify,
 }
 
 impl Connection {
     pub(crate) fn new(gateway: Arc<Gateway>, outbox: Arc<Outbox>) -> Self {
         let link = Arc::new(ClientLink::new(Arc::clone(&outbox)));
         let caller = Caller::process();
-        Self { gateway, outbox, link, in_flight: Arc::default(), session: OnceLock::new(), caller }
+        let (session, introduced) = (OnceLock::new(), Notify::new());
+        Self { gateway, outbox, link, in_flight: Arc::default(), session, introduced, caller }
     }
 
     /// Takes a message. Never waits for a server: what does runs as a task of its own.
@@ -122,7 +127,7 @@ impl Connection {
         let reply = match treatment {
             Treatment::Introduce => Reply::Error(ErrorObject::new(code::INVALID_REQUEST, "initialize was sent before")),
             Treatment::Pong => Reply::Own(Object::new().into()),
-            Treatment::SetLevel => self.set_level(session, params.as_ref()),
+            Treatment::SetLevel => set_level(session, params.as_ref()),
             Treatment::Refuse => not_offered(&method),
             Treatment::List(listable) => {
                 let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
@@ -169,25 +174,13 @@ impl Connection {
         let introduction = Introduction::read(params);
         match self.gateway.open_session(&introduction, &self.link) {
             Ok(session) => {
-                self.gateway.start(&introduction.capabilities);
-                let result = introduction.result(&self.gateway.instructions());
+                let result = introduction.result(&session.fleet.instructions());
                 // Nobody else sets it: messages of one client are taken one after the other.
                 let _ = self.session.set(session);
+                self.introduced.notify_one();
                 Reply::Own(result)
             }
             Err(error) => Reply::Error(ErrorObject::new(own_code::TOO_MANY, error.to_string())),
-        }
-    }
-
-    fn set_level(&self, session: &ClientSession, params: Option<&Value>) -> Reply {
-        let level = params.and_then(|params| params.get("level")).and_then(Value::as_str).and_then(LogLevel::parse);
-        match level {
-            Some(level) => {
-                session.set_level(level);
-                self.gateway.set_level(level);
-                Reply::Own(Object::new().into())
-            }
-            None => Reply::Error(ErrorObject::new(code::INVALID_PARAMS, "this is no log level")),
         }
     }
 
@@ -199,7 +192,11 @@ impl Connection {
                     self.in_flight.cancel(&id);
                 }
             }
-            ClientNotification::RootsListChanged => self.gateway.roots_changed(),
+            ClientNotification::RootsListChanged => {
+                if let Some(session) = self.session.get() {
+                    session.fleet.roots_changed();
+                }
+            }
             // Progress of a request of a server ends here: servers are not told how their question is doing.
             ClientNotification::Initialized | ClientNotification::Progress | ClientNotification::Unknown => {}
         }
@@ -207,17 +204,20 @@ impl Connection {
 
     /// Tells the client of changed lists until it is gone.
     pub(crate) async fn tell_changes(&self) {
-        let mut versions = self.gateway.versions();
+        let session = loop {
+            match self.session.get() {
+                Some(session) => break session,
+                None => self.introduced.notified().await,
+            }
+        };
+        let mut versions = session.fleet.versions();
         loop {
-            if let Some(session) = self.session.get() {
-                let now = *versions.borrow_and_update();
-                for group in ListGroup::ALL {
-                    if session.note_changed(group, now.of(group)) {
-                        let written =
-                            self.outbox.send(|buffer| write_notification(buffer, changed_method(group), None));
-                        if written.await.is_err() {
-                            return;
-                        }
+            let now = *versions.borrow_and_update();
+            for group in ListGroup::ALL {
+                if session.note_changed(group, now.of(group)) {
+                    let written = self.outbox.send(|buffer| write_notification(buffer, changed_method(group), None));
+                    if written.await.is_err() {
+                        return;
                     }
                 }
             }
@@ -242,6 +242,18 @@ impl Connection {
             self.gateway.close_session(session);
         }
         self.caller.close(&self.gateway);
+    }
+}
+
+fn set_level(session: &ClientSession, params: Option<&Value>) -> Reply {
+    let level = params.and_then(|params| params.get("level")).and_then(Value::as_str).and_then(LogLevel::parse);
+    match level {
+        Some(level) => {
+            session.set_level(level);
+            session.fleet.set_level(level);
+            Reply::Own(Object::new().into())
+        }
+        None => Reply::Error(ErrorObject::new(code::INVALID_PARAMS, "this is no log level")),
     }
 }
 

@@ -8,6 +8,7 @@ use portcullis_gates::{Approver, Session};
 use portcullis_model::json::Value;
 
 use super::Way;
+use crate::gateway::Fleet;
 
 /// So many resources may be subscribed to at once: more is a loop, not a user.
 const MOST_SUBSCRIPTIONS: usize = 1_024;
@@ -84,6 +85,8 @@ const NO_MESSAGES: u8 = u8::MAX;
 pub(crate) struct ClientSession {
     /// Tells it from every other one of this process.
     pub(crate) number: u64,
+    /// The servers that it uses.
+    pub(crate) fleet: Arc<Fleet>,
     /// What the gates remember of it.
     pub(crate) gates: Arc<Session>,
     /// Who can be asked on its behalf.
@@ -106,6 +109,7 @@ impl std::fmt::Debug for ClientSession {
 
 impl ClientSession {
     pub(crate) fn new(
+        fleet: Arc<Fleet>,
         gates: Arc<Session>,
         approver: Arc<dyn Approver>,
         link: Arc<dyn Way>,
@@ -113,6 +117,7 @@ impl ClientSession {
     ) -> Self {
         Self {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
+            fleet,
             gates,
             approver,
             link,
@@ -207,7 +212,8 @@ mod tests {
             Era::Initialize,
         );
         let link = Arc::new(ClientLink::new(Arc::new(Outbox::default())));
-        ClientSession::new(Arc::new(gates), Arc::new(NoApprover), link, parse_str(r#"{"roots":{}}"#).unwrap())
+        let capabilities = parse_str(r#"{"roots":{}}"#).unwrap();
+        ClientSession::new(Fleet::empty(), Arc::new(gates), Arc::new(NoApprover), link, capabilities)
     }
 
     #[test]

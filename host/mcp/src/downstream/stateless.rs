@@ -18,7 +18,7 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{ClientFacts, Digest, Era, Principal, SessionId, object};
 
 use super::Reply;
-use crate::gateway::{Boxed, Gateway};
+use crate::gateway::{Boxed, Fleet, Gateway};
 use crate::jsonrpc::{ErrorObject, Id, code};
 use crate::method::{ClientMethod, Listable, Treatment, Verb};
 
@@ -115,14 +115,14 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, mut ask: Ask) -> Begun {
         Ok(meta) => meta,
         Err(error) => return Begun::Now(Reply::Error(error)),
     };
-    // The first one that names the capabilities of a client has the servers started, whatever it asks.
-    gateway.start(&meta.capabilities);
+    // The first one that names such capabilities has servers started for them, whatever it asks.
+    let fleet = gateway.fleet_for(&ask.caller.principal, &meta.capabilities);
     let method = ClientMethod::parse(&ask.method);
     match method.treatment() {
-        _ if method == ClientMethod::Discover => Begun::Now(discover(gateway)),
-        _ if method == ClientMethod::Listen => listen::listen(gateway, &ask, &meta),
-        Treatment::List(listable) => list(gateway, &ask, listable),
-        Treatment::Call(kind, Verb::Plain) => call::call(gateway, ask, &meta, kind),
+        _ if method == ClientMethod::Discover => Begun::Now(discover(&fleet)),
+        _ if method == ClientMethod::Listen => listen::listen(gateway, &fleet, &ask, &meta),
+        Treatment::List(listable) => list(fleet, &ask, listable),
+        Treatment::Call(kind, Verb::Plain) => call::call(gateway, fleet, ask, &meta, kind),
         Treatment::Introduce
         | Treatment::Pong
         | Treatment::SetLevel
@@ -135,7 +135,7 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, mut ask: Ask) -> Begun {
 
 /// Answers `server/discover` from what is known now: a client that waits in vain takes the gateway for one of the other
 /// era for good.
-fn discover(gateway: &Gateway) -> Reply {
+fn discover(fleet: &Fleet) -> Reply {
     let changes = object! { "listChanged" => true };
     let mut result = object! {
         "supportedVersions" => vec![Value::from(REVISION)],
@@ -147,22 +147,21 @@ fn discover(gateway: &Gateway) -> Reply {
             "logging" => object! {},
         },
     };
-    let instructions = gateway.instructions();
+    let instructions = fleet.instructions();
     if !instructions.is_empty() {
         result.insert("instructions", instructions);
     }
-    Dress::own(gateway.is_settled()).put_on(Reply::Own(result.into()))
+    Dress::own(fleet.is_settled()).put_on(Reply::Own(result.into()))
 }
 
-fn list(gateway: &Arc<Gateway>, ask: &Ask, listable: Listable) -> Begun {
+fn list(fleet: Arc<Fleet>, ask: &Ask, listable: Listable) -> Begun {
     // Lists are given whole, so no cursor was ever handed out.
     if ask.params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         return Begun::Now(invalid("this cursor is not known"));
     }
-    let gateway = Arc::clone(gateway);
     Begun::Later(Box::pin(async move {
-        let list = gateway.list_stateless(listable).await;
-        Dress::own(gateway.is_settled()).put_on(list)
+        let list = fleet.list_stateless(listable).await;
+        Dress::own(fleet.is_settled()).put_on(list)
     }))
 }
 

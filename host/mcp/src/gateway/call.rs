@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::route::Route;
 use super::server::{Connected, Server};
-use super::{Answer, Gateway, LinkError, eras};
+use super::{Answer, Fleet, LinkError, eras};
 use crate::downstream::{ClientSession, Reply, own_code};
 use crate::jsonrpc::ErrorObject;
 use crate::method::Verb;
@@ -35,7 +35,7 @@ pub(crate) struct ClientCall {
     pub(crate) params: Object,
 }
 
-impl Gateway {
+impl Fleet {
     /// Answers a call of a client.
     pub(crate) async fn call(self: &Arc<Self>, session: Arc<ClientSession>, call: ClientCall) -> Reply {
         let ClientCall { kind, verb, mut params } = call;
@@ -167,7 +167,7 @@ impl Gateway {
 /// Sends a call and waits for its answer, passing its progress on meanwhile.
 #[expect(clippy::too_many_arguments, reason = "a call has so many sides; a struct of them would be used once")]
 async fn send(
-    gateway: &Gateway,
+    fleet: &Fleet,
     session: &ClientSession,
     context: &Context,
     server: &Server,
@@ -192,7 +192,7 @@ async fn send(
             name: call.get().name.clone(),
             document: params,
         };
-        match gateway.gates().result(context, message).await {
+        match fleet.gates().result(context, message).await {
             Ok(cleared) => {
                 session.link.notify(ProgressNotificationMethod::VALUE, Some(&cleared.get().document));
             }

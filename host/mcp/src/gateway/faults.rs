@@ -5,7 +5,7 @@ use std::time::Duration;
 use portcullis_gates::{Cleared, Launching, Refusal, RefusalCode};
 use portcullis_model::Occasion;
 
-use super::Gateway;
+use super::Fleet;
 use super::server::Server;
 
 /// A check that broke is repeated after each of these pauses; then the refusal stands.
@@ -16,7 +16,7 @@ pub(crate) fn is_fault(refusal: &Refusal) -> bool {
     matches!(refusal.code, RefusalCode::PolicyFault(_) | RefusalCode::JournalFailed)
 }
 
-impl Gateway {
+impl Fleet {
     /// Asks the config gate again about a server that runs.
     pub(crate) async fn rescreen(&self, server: &Server) -> Result<Cleared<Launching>, Refusal> {
         for pause in PAUSES {

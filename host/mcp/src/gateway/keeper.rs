@@ -15,7 +15,7 @@ use super::launch::{NotStarted, list_all, list_one};
 use super::link::Boxed;
 use super::server::{Connected, Server};
 use super::wishes::Wanted;
-use super::{Gateway, Link, LinkError};
+use super::{Fleet, Link, LinkError};
 use crate::approver::shown;
 use crate::method::Listable;
 use crate::status::Phase;
@@ -49,10 +49,10 @@ struct Failure {
 }
 
 /// Keeps one server until the gateway stops.
-pub(crate) async fn keep(gateway: Arc<Gateway>, server: Arc<Server>) {
+pub(crate) async fn keep(gateway: Arc<Fleet>, server: Arc<Server>) {
     let mut back_off = BackOff::default();
     let mut number = 0;
-    if let Some(mut ready) = gateway.options.ready.clone() {
+    if let Some(mut ready) = gateway.options().ready.clone() {
         // Whoever loads the policies may be gone without a word; then the gates are shut and say so.
         tokio::select! {
             _ = ready.wait_for(|ready| *ready) => {}
@@ -66,6 +66,7 @@ pub(crate) async fn keep(gateway: Arc<Gateway>, server: Arc<Server>) {
         number += 1;
         let mut retired = None;
         server.set_phase(Phase::Connecting, None);
+        server.begin_judging(gateway.gates().set().generation);
         gateway.note_progress();
         let end = match start(&gateway, &server, number).await {
             Ok((connected, raw)) => {
@@ -119,7 +120,7 @@ fn describe(refusal: &Refusal) -> String {
 }
 
 /// Withdraws a server that a gate refused, and waits for a new policy set. Returns true where the gateway stops.
-async fn denied(gateway: &Gateway, server: &Server, refusal: &Refusal, running: Option<Arc<Connected>>) -> bool {
+async fn denied(gateway: &Fleet, server: &Server, refusal: &Refusal, running: Option<Arc<Connected>>) -> bool {
     let reason = describe(refusal);
     tracing::warn!(server = %server.name(), code = refusal.code.as_str(), reason, "a server was refused");
     server.set_phase(Phase::Denied, Some((refusal.code.as_str(), shown(&reason, LONGEST_REASON))));
@@ -135,7 +136,7 @@ async fn denied(gateway: &Gateway, server: &Server, refusal: &Refusal, running: 
 
 /// Notes a failure and waits until another try is due. Returns true where the gateway stops.
 async fn failed(
-    gateway: &Gateway,
+    gateway: &Fleet,
     server: &Server,
     back_off: &mut BackOff,
     failure: Failure,
@@ -173,7 +174,7 @@ async fn failed(
 
 /// Starts a server and publishes what it offers. A new policy set that refuses the entry meanwhile ends the start.
 async fn start(
-    gateway: &Arc<Gateway>,
+    gateway: &Arc<Fleet>,
     server: &Arc<Server>,
     number: u64,
 ) -> Result<(Arc<Connected>, RawListing), NotStarted> {
@@ -233,7 +234,7 @@ fn note_ready(server: &Server, link: &dyn Link, elapsed: Duration, failures: &[S
 }
 
 /// Runs a connected server until it ends.
-async fn run(gateway: &Arc<Gateway>, server: &Arc<Server>, connected: &Connected, mut raw: RawListing) -> End {
+async fn run(gateway: &Arc<Fleet>, server: &Arc<Server>, connected: &Connected, mut raw: RawListing) -> End {
     let mut wanted = Wanted::default();
     loop {
         if wanted.stop {
@@ -273,7 +274,7 @@ pub(super) async fn next_wish(server: &Server, connected: &Connected) -> Wanted 
     loop {
         tokio::select! {
             wanted = server.wishes.take(|_| true) => return wanted,
-            () = tokio::time::sleep(server.options.keepalive_interval) => {}
+            () = tokio::time::sleep(server.options().keepalive_interval) => {}
         }
         let now = server.answers.load(Ordering::Relaxed);
         if now == answers {
@@ -293,7 +294,7 @@ pub(super) async fn next_wish(server: &Server, connected: &Connected) -> Wanted 
 
 /// Lists again what is wanted, judges everything that is listed, and publishes it.
 async fn refresh(
-    gateway: &Gateway,
+    gateway: &Fleet,
     server: &Server,
     connected: &Connected,
     raw: &mut RawListing,

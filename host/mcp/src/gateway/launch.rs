@@ -7,7 +7,7 @@ use portcullis_model::{Launch, Occasion};
 
 use super::items::RawListing;
 use super::server::Server;
-use super::{Gateway, Link, LinkError, Pages, ServerPeer};
+use super::{Fleet, Link, LinkError, Pages, ServerPeer};
 use crate::method::Listable;
 
 /// Why a server is not running.
@@ -26,14 +26,14 @@ pub(crate) enum NotStarted {
     },
 }
 
-impl Gateway {
+impl Fleet {
     /// Asks the config gate about a server's entry.
     pub(crate) async fn screen(
         &self,
         server: &Server,
         occasion: Occasion,
     ) -> Result<portcullis_gates::Cleared<Launching>, Refusal> {
-        let launching = Launching { entry: Arc::clone(&server.entry), occasion };
+        let launching = Launching { entry: server.entry(), occasion };
         self.gates().config(&self.own_context(server), launching).await
     }
 
@@ -43,14 +43,14 @@ impl Gateway {
         server: &Arc<Server>,
         number: u64,
     ) -> Result<Arc<dyn Link>, NotStarted> {
-        let is_process = matches!(server.entry.launch, Launch::Stdio { .. });
+        let is_process = matches!(server.entry().launch, Launch::Stdio { .. });
         let occasion = if is_process { Occasion::Start } else { Occasion::Connect };
         let launching = self.screen(server, occasion).await.map_err(NotStarted::Refused)?;
         let environment = if is_process {
             let offered = Environment {
-                entry: Arc::clone(&server.entry),
-                variables: self.options.environment.clone(),
-                tagged: self.options.tagged.clone(),
+                entry: server.entry(),
+                variables: self.options().environment.clone(),
+                tagged: self.options().tagged.clone(),
             };
             let selected = self.gates().environment(&self.own_context(server), offered).await;
             Some(selected.map_err(NotStarted::Refused)?)
@@ -58,9 +58,9 @@ impl Gateway {
             None
         };
         let peer = Arc::new(ServerPeer::new(Arc::downgrade(self), Arc::clone(server), number));
-        let capabilities = self.declared(&server.options);
-        let limit = server.options.connect_timeout;
-        let connecting = self.launcher.launch(launching, environment, &server.options, capabilities, peer);
+        let capabilities = self.declared(&server.options());
+        let limit = server.options().connect_timeout;
+        let connecting = self.shared.launcher.launch(launching, environment, &server.options(), capabilities, peer);
         match tokio::time::timeout(limit, connecting).await {
             Ok(Ok(link)) => Ok(link),
             Ok(Err(error)) => Err(NotStarted::Failed { code: error.code, detail: error.detail, retry: error.retry }),

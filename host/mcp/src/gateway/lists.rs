@@ -7,7 +7,7 @@ use portcullis_model::object;
 use rmcp::model::{ConstString as _, LoggingMessageNotificationMethod};
 
 use super::snapshot::group_of;
-use super::{Gateway, instructions};
+use super::{Fleet, instructions};
 use crate::downstream::{ClientSession, LogLevel, Reply};
 use crate::method::Listable;
 
@@ -15,7 +15,7 @@ use crate::method::Listable;
 /// and an empty list would be taken for the truth; most clients give up after a minute.
 const POLICY_WAIT: Duration = Duration::from_secs(45);
 
-impl Gateway {
+impl Fleet {
     /// Answers a list. The first ones wait a while for servers that are starting, so that a client that asks only once
     /// gets everything.
     pub(crate) async fn list(&self, session: &ClientSession, listable: Listable) -> Reply {
@@ -28,11 +28,11 @@ impl Gateway {
 
     /// Waits for the first policies, and then a while for servers that are starting.
     pub(crate) async fn wait_for_servers(&self) {
-        if let Some(mut ready) = self.options.ready.clone() {
+        if let Some(mut ready) = self.options().ready.clone() {
             // Where the policies never come, every gate is shut, and what is published says so.
             let _ = tokio::time::timeout(POLICY_WAIT, ready.wait_for(|ready| *ready)).await;
         }
-        let _ = tokio::time::timeout(self.options.list_wait, self.settled()).await;
+        let _ = tokio::time::timeout(self.options().list_wait, self.settled()).await;
     }
 
     /// Tells all clients which servers are not available, as a log message that their users can see.

@@ -4,8 +4,10 @@
 use portcullis_model::json::Value;
 use portcullis_model::object;
 
-use super::Gateway;
+use super::Fleet;
 use super::instructions::{SAFE_MODE, down};
+use super::members::Members;
+use super::server::Server;
 use crate::approver::shown;
 use crate::downstream::Reply;
 use crate::status::{Phase, ServerStatus};
@@ -16,24 +18,24 @@ pub(crate) const STATUS_TOOL: &str = "portcullis_status";
 /// So many servers are told of.
 const MOST_SERVERS: usize = 100;
 
-impl Gateway {
+impl Fleet {
     /// Returns what a model should know of servers whose tools it does not see; nothing where none is missing.
-    pub(crate) fn notice(&self, offers: impl Fn(usize) -> bool) -> Option<String> {
-        if self.options.safe_mode.is_some() {
+    pub(crate) fn notice(&self, members: &Members, offers: impl Fn(&Server) -> bool) -> Option<String> {
+        if self.options().safe_mode.is_some() {
             return Some(SAFE_MODE.to_owned());
         }
         // One that is tried again while its tools are still published is not missing yet.
-        let missing = self.servers.iter().filter(|server| !offers(server.index)).map(|server| server.status());
+        let missing = members.iter().filter(|server| !offers(server)).map(|server| server.status());
         down(&missing.collect::<Vec<_>>())
     }
 
     /// Answers a call of the status tool, in the host's own words.
     pub(crate) fn tell_status(&self) -> Reply {
         let mut lines = Vec::new();
-        if self.options.safe_mode.is_some() {
+        if self.options().safe_mode.is_some() {
             lines.push(SAFE_MODE.to_owned());
         }
-        let statuses: Vec<ServerStatus> = self.servers.iter().map(|server| server.status()).collect();
+        let statuses: Vec<ServerStatus> = self.members().iter().map(|server| server.status()).collect();
         for status in statuses.iter().take(MOST_SERVERS) {
             let code = status.reason_code.as_deref().map_or_else(String::new, |code| format!(", code: {code}"));
             let tools = match status.phase {

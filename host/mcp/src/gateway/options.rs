@@ -22,6 +22,10 @@ pub struct GatewayOptions {
     pub supervisor: Option<portcullis_supervisor::Launcher>,
     /// Where lines of standard error are kept; nowhere where nothing is said.
     pub stderr_log: Option<StderrLog>,
+    /// How long servers that were started for clients with other capabilities than the first one's stay without a
+    /// client. A client that is restarted is back within moments, and a person at another client within minutes; further on
+    /// their processes only cost memory.
+    pub fleet_idle: Duration,
     /// Becomes true once there are policies to judge by. Clients are greeted before, servers are started after: so the
     /// first lists wait for the policies and are not empty because every gate was still shut.
     pub ready: Option<tokio::sync::watch::Receiver<bool>>,
@@ -36,6 +40,7 @@ impl Default for GatewayOptions {
             tagged: Vec::new(),
             supervisor: None,
             stderr_log: None,
+            fleet_idle: Duration::from_mins(10),
             ready: None,
         }
     }

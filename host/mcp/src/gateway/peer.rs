@@ -8,7 +8,7 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{RequestKind, ResultKind};
 use tokio::sync::mpsc;
 
-use super::Gateway;
+use super::Fleet;
 use super::ask::{self, request_kind};
 use super::server::Server;
 use crate::approver::shown;
@@ -25,10 +25,10 @@ const ROOTS_LIMIT: Duration = Duration::from_secs(30);
 /// So many messages of one server wait to be judged; further ones are dropped and counted.
 const MOST_NOTIFICATIONS: usize = 64;
 
-/// The gateway as one connection of a server sees it.
+/// The fleet as one connection of a server sees it.
 #[derive(Debug)]
 pub(crate) struct ServerPeer {
-    gateway: Weak<Gateway>,
+    fleet: Weak<Fleet>,
     server: Arc<Server>,
     /// Which connection it is.
     pub(crate) number: u64,
@@ -44,11 +44,11 @@ struct Passing {
 }
 
 impl ServerPeer {
-    pub(crate) fn new(gateway: Weak<Gateway>, server: Arc<Server>, number: u64) -> Self {
+    pub(crate) fn new(fleet: Weak<Fleet>, server: Arc<Server>, number: u64) -> Self {
         let (passing, waiting) = mpsc::channel(MOST_NOTIFICATIONS);
         // Ends with this peer, which holds the only sender.
-        tokio::spawn(judge(Weak::clone(&gateway), Arc::clone(&server), waiting));
-        Self { gateway, server, number, passing }
+        tokio::spawn(judge(Weak::clone(&fleet), Arc::clone(&server), waiting));
+        Self { fleet, server, number, passing }
     }
 
     /// Answers a request of the server.
@@ -61,17 +61,17 @@ impl ServerPeer {
             return Err(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered"));
         };
         let not_offered = || ErrorObject::new(code::METHOD_NOT_FOUND, "the client does not offer this");
-        let gateway = self.gateway.upgrade().ok_or_else(not_offered)?;
-        let session = gateway.session_of(&self.server).ok_or_else(not_offered)?;
+        let fleet = self.fleet.upgrade().ok_or_else(not_offered)?;
+        let session = fleet.session_of(&self.server).ok_or_else(not_offered)?;
         if !session.declares(capability) {
             session.link.note_undeclared(capability);
             return Err(not_offered());
         }
-        if !ask::is_enabled(&self.server.options, kind) {
+        if !ask::is_enabled(&self.server.options(), kind) {
             return Err(not_offered());
         }
         let kind_of_request = request_kind(kind, &params).ok_or_else(not_offered)?;
-        let outcome = self.ask(&gateway, &session, method, kind_of_request, params).await;
+        let outcome = self.ask(&fleet, &session, method, kind_of_request, params).await;
         if kind == ServerMethod::CreateMessage {
             ask::count_rounds(&self.server.tool_rounds, outcome.as_ref().ok());
         }
@@ -80,7 +80,7 @@ impl ServerPeer {
 
     async fn ask(
         &self,
-        gateway: &Gateway,
+        fleet: &Fleet,
         session: &ClientSession,
         method: &str,
         kind: RequestKind,
@@ -92,9 +92,9 @@ impl ServerPeer {
             RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => ELICITATION_LIMIT,
             RequestKind::Roots => ROOTS_LIMIT,
         };
-        let context = gateway.context(session, &self.server);
+        let context = fleet.context(session, &self.server);
         let request = ServerRequest { server: self.server.name().clone(), kind, document };
-        let (cleared, limits) = match gateway.gates().request(&context, request).await {
+        let (cleared, limits) = match fleet.gates().request(&context, request).await {
             Ok(cleared) => cleared,
             Err(refusal) => {
                 tracing::info!(
@@ -110,7 +110,7 @@ impl ServerPeer {
             }
         };
         let params = ask::envelope(cleared.get(), &limits);
-        let limit = ask::limit(&limits, &self.server.options, cleared.get(), limit);
+        let limit = ask::limit(&limits, &self.server.options(), cleared.get(), limit);
         match session.link.request(method, &params, limit).await {
             Ok(result) if is_elicitation => ask::check_elicitation(&params, result),
             Ok(result) => Ok(result),
@@ -145,10 +145,10 @@ impl ServerPeer {
 
     /// Has a notification pass through the result gate to the sessions that want it, in the order of arrival.
     fn pass_on(&self, method: &str, params: Value, wanted: fn(&ClientSession, &Value) -> bool) {
-        let Some(gateway) = self.gateway.upgrade() else {
+        let Some(fleet) = self.fleet.upgrade() else {
             return;
         };
-        let sessions = gateway.sessions().into_iter().chain(gateway.addressee(&self.server));
+        let sessions = fleet.sessions().into_iter().chain(fleet.addressee(&self.server));
         let sessions: Vec<_> = sessions.filter(|session| wanted(session, &params)).collect();
         if sessions.is_empty() {
             return;
@@ -172,20 +172,20 @@ impl ServerPeer {
 }
 
 /// Passes notifications through the result gate, one after the other.
-async fn judge(gateway: Weak<Gateway>, server: Arc<Server>, mut waiting: mpsc::Receiver<Passing>) {
+async fn judge(fleet: Weak<Fleet>, server: Arc<Server>, mut waiting: mpsc::Receiver<Passing>) {
     while let Some(Passing { method, params, sessions }) = waiting.recv().await {
-        let Some(gateway) = gateway.upgrade() else {
+        let Some(fleet) = fleet.upgrade() else {
             return;
         };
         for session in sessions {
-            let context = gateway.context(&session, &server);
+            let context = fleet.context(&session, &server);
             let message = ServerMessage {
                 server: server.name().clone(),
                 kind: ResultKind::Log,
                 name: String::new(),
                 document: params.clone(),
             };
-            match gateway.gates().result(&context, message).await {
+            match fleet.gates().result(&context, message).await {
                 Ok(cleared) => session.link.notify(&method, Some(&cleared.get().document)),
                 Err(refusal) => tracing::info!(
                     server = %server.name(), code = refusal.code.as_str(), "a notification of a server was refused"

@@ -1,6 +1,7 @@
 //! From what servers list to what is published.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::collections::HashMap;
+use std::sync::Arc;
 
 use portcullis_gates::{Cleared, Context, Listed, ListedItem, Withheld};
 use portcullis_model::{CatalogueEntry, ItemKind};
@@ -9,9 +10,10 @@ use portcullis_registry::{Advertised, Catalogue, Filter, Offer, Published, Reaso
 use super::faults::{PAUSES, is_fault};
 use super::items::RawListing;
 use super::link::Boxed;
+use super::members::Members;
 use super::server::Server;
 use super::snapshot::Snapshot;
-use super::{Gateway, Greeting};
+use super::{Fleet, Greeting};
 use crate::approver::shown;
 use crate::status::{Counts, WithheldItem};
 
@@ -23,7 +25,7 @@ const MOST_TOLD: usize = 50;
 /// A reason is a sentence.
 const LONGEST_REASON: usize = 500;
 
-impl Gateway {
+impl Fleet {
     /// Sorts, filters and scans what a server lists. An item that does not pass costs no other.
     pub(crate) fn scan<'a>(
         &'a self,
@@ -36,7 +38,7 @@ impl Gateway {
     }
 
     async fn scan_all(&self, server: &Server, greeting: &Greeting, raw: &RawListing) -> Offer {
-        let options = &server.options.filter;
+        let options = &server.options().filter;
         let advertised = Advertised {
             resources: options.resources && greeting.declares("resources"),
             prompts: options.prompts && greeting.declares("prompts"),
@@ -98,33 +100,32 @@ impl Gateway {
     /// Publishes what a server offers now, or withdraws everything of it. Clients hear of what changed.
     pub(crate) fn publish(&self, server: &Server, offer: Option<Offer>) {
         let mut offers = self.locked_offers();
-        if let Some(place) = offers.get_mut(server.index) {
-            *place = offer.map(Arc::new);
-        }
-        self.rebuild(&offers);
+        match offer {
+            Some(offer) => offers.insert(server.index, Arc::new(offer)),
+            None => offers.remove(&server.index),
+        };
+        self.rebuild(self.members(), &offers);
     }
 
     /// Publishes anew without a change of offers: the state of a server changed.
     pub(crate) fn publish_state(&self) {
-        self.rebuild(&self.locked_offers());
+        let offers = self.locked_offers();
+        self.rebuild(self.members(), &offers);
     }
 
-    fn locked_offers(&self) -> MutexGuard<'_, Vec<Option<Arc<Offer>>>> {
-        self.offers.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Builds and publishes the snapshot of all offers. They are locked until it is in place: two servers that publish
-    /// at once must not lose each other.
-    fn rebuild(&self, offers: &[Option<Arc<Offer>>]) {
-        let present: Vec<Arc<Offer>> = offers.iter().flatten().cloned().collect();
-        let offering = |index: usize| offers.get(index).is_some_and(Option::is_some);
-        let snapshot = Snapshot::new(Catalogue::build(&self.naming, &present), self.notice(offering));
+    /// Builds and publishes the snapshot of all offers. They are locked until it is in place.
+    fn rebuild(&self, members: Arc<Members>, offers: &HashMap<usize, Arc<Offer>>) {
+        let present: Vec<Arc<Offer>> = members.iter().filter_map(|server| offers.get(&server.index).cloned()).collect();
+        let offering = |server: &Server| offers.contains_key(&server.index);
+        let catalogue = Catalogue::build(&self.shared.arrangement.load().naming, &present);
+        let notice = self.notice(&members, offering);
+        let snapshot = Snapshot::new(members, catalogue, notice);
         let changes = snapshot.changes_since(&self.snapshot());
         let snapshot = Arc::new(snapshot);
         self.published.store(Arc::clone(&snapshot));
         // A collision may have come to be or gone for any server.
-        for server in &self.servers {
-            note(server, &snapshot.catalogue, offering(server.index));
+        for server in snapshot.members.iter() {
+            note(server, &snapshot.catalogue, offering(server));
         }
         self.versions.send_if_modified(|versions| {
             versions.add(changes);

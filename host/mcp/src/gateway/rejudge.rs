@@ -14,8 +14,10 @@ pub(crate) async fn follow(gateway: Weak<Gateway>, mut generations: watch::Recei
             return;
         };
         tracing::info!(generation, "a new policy set judges again what runs and what is published");
-        for server in &gateway.servers {
-            server.wishes.add(|wanted| wanted.rejudge = true);
+        for fleet in gateway.fleets() {
+            for server in fleet.members().iter() {
+                server.rejudge(generation);
+            }
         }
     }
 }

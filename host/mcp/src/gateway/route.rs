@@ -6,8 +6,9 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{Annotations, CallKind, Digest, ItemKind};
 use portcullis_registry::{Published, Utility};
 
-use super::Gateway;
+use super::Fleet;
 use super::server::Server;
+use super::snapshot::Snapshot;
 use crate::jsonrpc::{ErrorObject, code};
 
 /// Where a call goes.
@@ -21,7 +22,7 @@ pub(crate) struct Route {
     pub(crate) utility: Option<Utility>,
 }
 
-impl Gateway {
+impl Fleet {
     /// Finds where a call goes, and puts the server's own name into its parameters.
     pub(crate) fn route(&self, kind: CallKind, params: &mut Object) -> Result<Route, ErrorObject> {
         let invalid = |text: &str| ErrorObject::new(code::INVALID_PARAMS, text);
@@ -33,12 +34,12 @@ impl Gateway {
                 let name = text(params, "name").ok_or_else(|| invalid("the name of a tool is missing"))?;
                 if let Some(tool) = catalogue.tool(&name) {
                     params.insert("name", tool.name());
-                    return self.route_to(kind, tool, None);
+                    return route_to(&snapshot, kind, tool, None);
                 }
                 let utility = catalogue.utility(&name).ok_or_else(|| invalid("there is no tool of this name"))?;
-                let server = self.server(&utility.server).ok_or_else(|| invalid("there is no tool of this name"))?;
+                let server = snapshot.members.get(&utility.server);
                 Ok(Route {
-                    server,
+                    server: server.cloned().ok_or_else(|| invalid("there is no tool of this name"))?,
                     kind: CallKind::Tool,
                     name: utility.utility.as_str().to_owned(),
                     annotations: Annotations::default(),
@@ -50,16 +51,16 @@ impl Gateway {
                 let name = text(params, "name").ok_or_else(|| invalid("the name of a prompt is missing"))?;
                 let prompt = catalogue.prompt(&name).ok_or_else(|| invalid("there is no prompt of this name"))?;
                 params.insert("name", prompt.name());
-                self.route_to(kind, prompt, None)
+                route_to(&snapshot, kind, prompt, None)
             }
             CallKind::Resource => {
                 let uri = text(params, "uri").ok_or_else(|| invalid("the URI of a resource is missing"))?;
                 let not_found = || ErrorObject::new(code::RESOURCE_NOT_FOUND, "there is no resource of this URI");
                 if let Some(resource) = catalogue.resource(&uri) {
-                    return self.route_to(kind, resource, Some(uri));
+                    return route_to(&snapshot, kind, resource, Some(uri));
                 }
                 // Servers hand out links to resources that they do not list. With one server there is no doubt whose.
-                let mut serving = self.servers.iter().filter(|server| server.declares("resources"));
+                let mut serving = snapshot.members.iter().filter(|server| server.declares("resources"));
                 match (serving.next(), serving.next()) {
                     (Some(server), None) => self.route_unlisted(server, uri).ok_or_else(not_found),
                     _ => Err(not_found()),
@@ -72,12 +73,12 @@ impl Gateway {
                     let item = catalogue.templates().iter().find(|template| template.exposed() == uri);
                     let item = item.or_else(|| catalogue.resource(&uri));
                     let item = item.ok_or_else(|| invalid("there is no resource template of this URI"))?;
-                    return self.route_to(kind, item, Some(uri));
+                    return route_to(&snapshot, kind, item, Some(uri));
                 }
                 let name = text(reference, "name").ok_or_else(|| invalid("what to complete is missing"))?;
                 let prompt = catalogue.prompt(&name).ok_or_else(|| invalid("there is no prompt of this name"))?;
                 reference.insert("name", prompt.name());
-                self.route_to(kind, prompt, None)
+                route_to(&snapshot, kind, prompt, None)
             }
         }
     }
@@ -103,21 +104,17 @@ impl Gateway {
             utility: None,
         })
     }
+}
 
-    fn route_to(&self, kind: CallKind, item: &Published, uri: Option<String>) -> Result<Route, ErrorObject> {
-        let server = self.server(item.server());
-        let server = server.ok_or_else(|| ErrorObject::new(code::INTERNAL_ERROR, "its server is not known"))?;
-        Ok(Route {
-            server,
-            kind,
-            name: uri.unwrap_or_else(|| item.name().to_owned()),
-            annotations: if item.kind() == ItemKind::Tool {
-                item.annotations().clone()
-            } else {
-                Annotations::default()
-            },
-            definition: Some(item.definition()),
-            utility: None,
-        })
-    }
+fn route_to(snapshot: &Snapshot, kind: CallKind, item: &Published, uri: Option<String>) -> Result<Route, ErrorObject> {
+    let server = snapshot.members.get(item.server()).cloned();
+    let server = server.ok_or_else(|| ErrorObject::new(code::INTERNAL_ERROR, "its server is not known"))?;
+    Ok(Route {
+        server,
+        kind,
+        name: uri.unwrap_or_else(|| item.name().to_owned()),
+        annotations: if item.kind() == ItemKind::Tool { item.annotations().clone() } else { Annotations::default() },
+        definition: Some(item.definition()),
+        utility: None,
+    })
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use portcullis_config::ServerOptions;
 use portcullis_model::{Launch, ServerEntry, ServerName};
 use tokio::sync::Notify;
@@ -21,16 +21,17 @@ pub(crate) struct Connected {
 
 /// One server as the gateway knows it.
 pub(crate) struct Server {
-    /// Its place among the servers of the config.
+    /// Its number; no other server of its fleet has or had it.
     pub(crate) index: usize,
-    /// What is started or connected.
-    pub(crate) entry: Arc<ServerEntry>,
-    /// How it is treated.
-    pub(crate) options: ServerOptions,
+    name: ServerName,
+    entry: ArcSwap<ServerEntry>,
+    options: ArcSwap<ServerOptions>,
     /// What is wanted of its keeper.
     pub(crate) wishes: Wishes,
     /// Sampling requests with tools in a row.
     pub(crate) tool_rounds: AtomicU32,
+    /// Generation of the policy set that judged it last, entry and items.
+    judged: AtomicU64,
     /// Answers that came since the last connection: real traffic proves a server.
     pub(crate) answers: AtomicU64,
     connected: ArcSwapOption<Connected>,
@@ -43,7 +44,7 @@ pub(crate) struct Server {
 
 impl std::fmt::Debug for Server {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Server").field("name", &self.entry.name).finish_non_exhaustive()
+        formatter.debug_struct("Server").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -57,10 +58,12 @@ impl Server {
         let status = ServerStatus::configured(entry.name.clone(), transport);
         Self {
             index,
-            entry,
-            options,
+            name: entry.name.clone(),
+            entry: ArcSwap::new(entry),
+            options: ArcSwap::from_pointee(options),
             wishes: Wishes::default(),
             tool_rounds: AtomicU32::new(0),
+            judged: AtomicU64::new(0),
             answers: AtomicU64::new(0),
             connected: ArcSwapOption::empty(),
             status: Mutex::new(status),
@@ -72,7 +75,30 @@ impl Server {
 
     /// Returns its name in the config.
     pub(crate) fn name(&self) -> &ServerName {
-        &self.entry.name
+        &self.name
+    }
+
+    /// Returns what is started or connected.
+    pub(crate) fn entry(&self) -> Arc<ServerEntry> {
+        self.entry.load_full()
+    }
+
+    /// Returns how it is treated.
+    pub(crate) fn options(&self) -> Arc<ServerOptions> {
+        self.options.load_full()
+    }
+
+    /// Notes that all of it is judged from here on by that generation of policies or a later one.
+    pub(crate) fn begin_judging(&self, generation: u64) {
+        self.judged.store(generation, Ordering::Release);
+        self.wishes.add(|wanted| wanted.rejudge = false);
+    }
+
+    /// Has all of it judged again, unless that generation of policies did or does.
+    pub(crate) fn rejudge(&self, generation: u64) {
+        if self.judged.load(Ordering::Acquire) < generation {
+            self.wishes.add(|wanted| wanted.rejudge = true);
+        }
     }
 
     /// Returns the connection, while there is one.
@@ -134,6 +160,11 @@ impl Server {
             }
             drained.await;
         }
+    }
+
+    /// Returns true while a call is running.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.callers.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
     /// Returns the numbers of the sessions that have calls running here.

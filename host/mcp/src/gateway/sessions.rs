@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
@@ -13,45 +14,79 @@ use rmcp::model::{
     ConstString as _, ElicitationCreateRequestMethod, RootsListChangedNotificationMethod, SetLevelRequestMethod,
 };
 
+use super::capabilities::CapabilitySet;
 use super::server::Server;
-use super::{Gateway, Link, passed_on};
+use super::{Fleet, Gateway, Link};
 use crate::approver::{ClientApprover, Elicit, may_be_asked};
 use crate::downstream::{ClientLink, ClientSession, Introduction, LogLevel, Way};
 
 /// An approver's answer is awaited a little longer than the gates wait, so that theirs is the limit that counts.
 const APPROVAL_LIMIT: Duration = Duration::from_secs(310);
 
+/// Returns the principal of whoever runs the gateway: the only one there is over stdio.
+pub(super) fn local() -> Principal {
+    Principal::parse("local").expect("a word of letters only")
+}
+
 impl Gateway {
-    /// Opens the session of a client that introduced itself.
+    /// Opens the session of a client that introduced itself, and starts the servers for it where none serve such clients
+    /// yet.
     pub(crate) fn open_session(
         self: &Arc<Self>,
         introduction: &Introduction,
         link: &Arc<ClientLink>,
     ) -> Result<Arc<ClientSession>, TooManySessions> {
-        let fixed = "a fixed word and hexadecimal digits";
         let random = format!("{:016x}", getrandom::u64().unwrap_or_default());
-        let id = SessionId::parse(&format!("stdio-{}-{random}", std::process::id())).expect(fixed);
-        let principal = Principal::parse("local").expect(fixed);
-        let gates = self.gates.sessions().open(&id, &principal, &introduction.client, Era::Initialize)?;
-        let permitted = may_be_asked(&self.approvals, &introduction.client.name, &introduction.capabilities);
+        let id = SessionId::parse(&format!("stdio-{}-{random}", std::process::id()));
+        let id = id.expect("a fixed word and hexadecimal digits");
+        let principal = local();
+        let gates = self.shared.gates.sessions().open(&id, &principal, &introduction.client, Era::Initialize)?;
+        let fleet = self.fleet_for(&principal, &introduction.capabilities);
         let link: Arc<dyn Way> = Arc::<ClientLink>::clone(link);
-        let approver = self.approver(&link, permitted);
+        let approver = fleet.approver(&link, &introduction.client.name, &introduction.capabilities);
         let capabilities = introduction.capabilities.clone();
-        let session = Arc::new(ClientSession::new(gates, approver, link, capabilities));
-        self.locked_sessions().push(Arc::clone(&session));
+        let session = Arc::new(ClientSession::new(fleet, gates, approver, link, capabilities));
+        session.fleet.join(&session);
         Ok(session)
-    }
-
-    /// Returns whoever may approve behind a way to a client.
-    pub(crate) fn approver(self: &Arc<Self>, link: &Arc<dyn Way>, permitted: bool) -> Arc<dyn Approver> {
-        let asked = Asked { gateway: Arc::downgrade(self), link: Arc::clone(link) };
-        Arc::new(ClientApprover::new(Arc::new(asked), permitted))
     }
 
     /// Ends a session: what was remembered of it is gone.
     pub(crate) fn close_session(&self, session: &Arc<ClientSession>) {
-        self.locked_sessions().retain(|other| !Arc::ptr_eq(other, session));
-        self.gates.sessions().close(&session.gates.id);
+        session.fleet.leave(session);
+        self.shared.gates.sessions().close(&session.gates.id);
+    }
+}
+
+impl Fleet {
+    /// Returns whoever may approve behind a way to a client of that name, with these capabilities.
+    pub(crate) fn approver(
+        self: &Arc<Self>,
+        link: &Arc<dyn Way>,
+        client: &str,
+        capabilities: &Value,
+    ) -> Arc<dyn Approver> {
+        let permitted = may_be_asked(&self.shared.arrangement.load().approvals, client, capabilities);
+        let asked = Asked { fleet: Arc::downgrade(self), link: Arc::clone(link) };
+        Arc::new(ClientApprover::new(Arc::new(asked), permitted))
+    }
+
+    /// Takes a session in: what servers say reaches it, and what they ask may.
+    fn join(&self, session: &Arc<ClientSession>) {
+        if CapabilitySet::read(&session.capabilities) != self.key.capabilities {
+            self.narrowed.fetch_add(1, Ordering::Relaxed);
+        }
+        self.locked_sessions().push(Arc::clone(session));
+    }
+
+    fn leave(&self, session: &Arc<ClientSession>) {
+        let mut sessions = self.locked_sessions();
+        let before = sessions.len();
+        sessions.retain(|other| !Arc::ptr_eq(other, session));
+        if sessions.len() < before && CapabilitySet::read(&session.capabilities) != self.key.capabilities {
+            self.narrowed.fetch_sub(1, Ordering::Relaxed);
+        }
+        drop(sessions);
+        self.note_use();
     }
 
     pub(super) fn locked_sessions(&self) -> std::sync::MutexGuard<'_, Vec<Arc<ClientSession>>> {
@@ -97,9 +132,9 @@ impl Gateway {
     pub(crate) fn context(&self, session: &ClientSession, server: &Server) -> Context {
         Context {
             session: Arc::clone(&session.gates),
-            set: self.gates.set(),
+            set: self.shared.gates.set(),
             approver: Arc::clone(&session.approver),
-            server_trust: server.options.trust,
+            server_trust: server.options().trust,
             tool_rounds: server.tool_rounds.load(std::sync::atomic::Ordering::Relaxed),
             definitions: Some(Arc::clone(&self.definitions)),
         }
@@ -108,8 +143,7 @@ impl Gateway {
     /// Returns what a server is told that the client can do.
     pub(crate) fn declared(&self, options: &ServerOptions) -> Value {
         let enabled = |block: &Value| block.get("enabled").and_then(Value::as_bool).unwrap_or(true);
-        let none = Value::Null;
-        passed_on(self.capabilities.get().unwrap_or(&none), |name| match name {
+        self.key.capabilities.declared(|name| match name {
             "sampling" => enabled(&options.sampling),
             "elicitation" => enabled(&options.elicitation),
             _ => true,
@@ -119,11 +153,9 @@ impl Gateway {
     /// Has all servers log from that level on.
     pub(crate) fn set_level(self: &Arc<Self>, level: LogLevel) {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
-        for server in &self.servers {
-            if let Some(connected) = server.connected() {
-                let gateway = Arc::clone(self);
-                tokio::spawn(async move { gateway.greet(&*connected.link).await });
-            }
+        for connected in self.members().iter().filter_map(|server| server.connected()) {
+            let fleet = Arc::clone(self);
+            tokio::spawn(async move { fleet.greet(&*connected.link).await });
         }
     }
 
@@ -138,9 +170,9 @@ impl Gateway {
         }
     }
 
-    /// Tells all servers that the roots of the client changed.
-    pub(crate) fn roots_changed(self: &Arc<Self>) {
-        for connected in self.servers.iter().filter_map(|server| server.connected()) {
+    /// Tells all servers that the roots of a client changed.
+    pub(crate) fn roots_changed(&self) {
+        for connected in self.members().iter().filter_map(|server| server.connected()) {
             tokio::spawn(async move { connected.link.tell(RootsListChangedNotificationMethod::VALUE).await });
         }
     }
@@ -148,7 +180,7 @@ impl Gateway {
 
 /// A client as the approver sees it.
 struct Asked {
-    gateway: Weak<Gateway>,
+    fleet: Weak<Fleet>,
     link: Arc<dyn Way>,
 }
 
@@ -162,10 +194,10 @@ impl Elicit for Asked {
     fn decoys(&self) -> Vec<String> {
         /// More would not make a better choice.
         const MOST: usize = 64;
-        let Some(gateway) = self.gateway.upgrade() else {
+        let Some(fleet) = self.fleet.upgrade() else {
             return Vec::new();
         };
-        let snapshot = gateway.snapshot();
+        let snapshot = fleet.snapshot();
         snapshot.catalogue.tools().iter().take(MOST).map(|tool| tool.name().to_owned()).collect()
     }
 }

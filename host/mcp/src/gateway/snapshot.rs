@@ -5,13 +5,16 @@ use std::sync::{Arc, OnceLock};
 use portcullis_model::json::{Object, Value};
 use portcullis_registry::{Catalogue, Changes, Published, UtilityTool};
 
+use super::members::Members;
 use super::notice::{STATUS_TOOL, document};
 use crate::downstream::ListGroup;
 use crate::method::Listable;
 
-/// What is published: an immutable catalogue, and the results of lists, made once for all who ask.
+/// What is published: an immutable catalogue with the servers that are behind it, and the results of lists, made once for
+/// all who ask.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
+    pub(crate) members: Arc<Members>,
     pub(crate) catalogue: Arc<Catalogue>,
     /// What the status tool says of missing servers; without it there is no such tool.
     notice: Option<String>,
@@ -23,9 +26,14 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(crate) fn new(catalogue: Catalogue, notice: Option<String>) -> Self {
+    pub(crate) fn new(members: Arc<Members>, catalogue: Catalogue, notice: Option<String>) -> Self {
         let notice = notice.filter(|_| catalogue.tool(STATUS_TOOL).is_none());
-        Self { catalogue: Arc::new(catalogue), notice, ..Self::default() }
+        Self { members, catalogue: Arc::new(catalogue), notice, ..Self::default() }
+    }
+
+    /// Returns a snapshot with nothing published of these servers.
+    pub(crate) fn of(members: Members) -> Self {
+        Self { members: Arc::new(members), ..Self::default() }
     }
 
     /// Returns true where a tool of that name is the gateway's status tool.

@@ -6,12 +6,11 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use portcullis_gates::{NoApprover, Session};
 use portcullis_model::json::Object;
 
-use super::Gateway;
-use crate::approver::may_be_asked;
+use super::Fleet;
 use crate::downstream::{ClientSession, LogLevel, Reply, RequestMeta, Way};
 use crate::method::Listable;
 
-impl Gateway {
+impl Fleet {
     /// Opens what one request is to servers. What the gates remember is shared by all requests of a session.
     pub(crate) fn open_exchange(
         self: &Arc<Self>,
@@ -19,9 +18,8 @@ impl Gateway {
         meta: &RequestMeta,
         way: Arc<dyn Way>,
     ) -> Arc<ClientSession> {
-        let permitted = may_be_asked(&self.approvals, &meta.client.name, &meta.capabilities);
-        let approver = self.approver(&way, permitted);
-        let session = ClientSession::new(gates, approver, way, meta.capabilities.clone());
+        let approver = self.approver(&way, &meta.client.name, &meta.capabilities);
+        let session = ClientSession::new(Arc::clone(self), gates, approver, way, meta.capabilities.clone());
         session.set_own_level(meta.level);
         if let Some(level) = meta.level {
             self.want_level(level);
@@ -34,11 +32,13 @@ impl Gateway {
     /// Ends what one request was to servers.
     pub(crate) fn close_exchange(&self, session: &ClientSession) {
         self.locked_exchanges().remove(&session.number);
+        self.note_use();
     }
 
     /// Opens what a request that listens is: told of what it subscribed to, and asked nothing.
-    pub(crate) fn open_listener(&self, gates: Arc<Session>, way: Arc<dyn Way>) -> Arc<ClientSession> {
-        let session = Arc::new(ClientSession::new(gates, Arc::new(NoApprover), way, Object::new().into()));
+    pub(crate) fn open_listener(self: &Arc<Self>, gates: Arc<Session>, way: Arc<dyn Way>) -> Arc<ClientSession> {
+        let session =
+            Arc::new(ClientSession::new(Arc::clone(self), gates, Arc::new(NoApprover), way, Object::new().into()));
         session.set_own_level(None);
         self.locked_sessions().push(Arc::clone(&session));
         session

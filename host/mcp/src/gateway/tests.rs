@@ -1,6 +1,7 @@
 mod approvals;
 mod calls;
 mod exchanges;
+mod fleets;
 mod life;
 mod listen;
 mod lists;

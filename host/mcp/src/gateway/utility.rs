@@ -5,13 +5,13 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{CallKind, PinState, ResultKind, object};
 use portcullis_registry::{Published, Utility};
 
-use super::Gateway;
+use super::Fleet;
 use super::route::Route;
 use crate::downstream::{ClientSession, Reply};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::Verb;
 
-impl Gateway {
+impl Fleet {
     /// Answers a call of a utility tool.
     pub(crate) async fn use_utility(
         &self,

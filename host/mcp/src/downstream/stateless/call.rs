@@ -8,12 +8,12 @@ use portcullis_model::{CallKind, ResultKind, object};
 use super::exchange::{Carrier, Exchange, Present};
 use super::{Ask, Begun, Caller, Dress, RequestMeta, invalid, seal};
 use crate::downstream::{ClientSession, Reply, own_code};
-use crate::gateway::{Boxed, ClientCall, Gateway};
+use crate::gateway::{Boxed, ClientCall, Fleet, Gateway};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::Verb;
 
 /// Begins a call, or a further round of one.
-pub(super) fn call(gateway: &Arc<Gateway>, mut ask: Ask, meta: &RequestMeta, kind: CallKind) -> Begun {
+pub(super) fn call(gateway: &Gateway, fleet: Arc<Fleet>, mut ask: Ask, meta: &RequestMeta, kind: CallKind) -> Begun {
     let token = ask.params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
     let present = Present { tell: ask.tell, token, level: meta.level };
     let (responses, state) = (ask.params.remove("inputResponses"), ask.params.remove("requestState"));
@@ -38,14 +38,14 @@ pub(super) fn call(gateway: &Arc<Gateway>, mut ask: Ask, meta: &RequestMeta, kin
         Err(error) => return Begun::Now(Reply::Error(ErrorObject::new(own_code::TOO_MANY, error.to_string()))),
     };
     let exchange = Arc::new(Exchange::new(capabilities, present));
-    let open = Open(gateway.open_exchange(session, meta, Arc::<Exchange>::clone(&exchange)), Arc::clone(gateway));
+    let open = Open(fleet.open_exchange(session, meta, Arc::<Exchange>::clone(&exchange)));
     // Kept only for what a state would be bound to: most clients that cannot be asked send large arguments as well.
     let bound = may_be_asked.then(|| ask.params.clone());
     let call = ClientCall { kind, verb: Verb::Plain, params: ask.params };
     let work: Boxed<'static, Reply> = Box::pin({
         let exchange = Arc::clone(&exchange);
         async move {
-            let reply = open.1.call(Arc::clone(&open.0), call).await;
+            let reply = fleet.call(Arc::clone(&open.0), call).await;
             drop(open);
             Dress::of_call(kind).put_on(unless_undeclared(reply, &exchange))
         }
@@ -80,10 +80,10 @@ fn unless_undeclared(reply: Reply, exchange: &Exchange) -> Reply {
 }
 
 /// What one call is to servers; ends when it is dropped.
-struct Open(Arc<ClientSession>, Arc<Gateway>);
+struct Open(Arc<ClientSession>);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.1.close_exchange(&self.0);
+        self.0.fleet.close_exchange(&self.0);
     }
 }

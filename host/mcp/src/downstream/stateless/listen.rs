@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::{Ask, Begun, RequestMeta, Tell, invalid};
 use crate::downstream::{AskError, COALESCE, ClientSession, ListGroup, Reply, Way, changed_method, own_code};
-use crate::gateway::{Boxed, ClientCall, Gateway};
+use crate::gateway::{Boxed, ClientCall, Fleet, Gateway};
 use crate::jsonrpc::{ErrorObject, Id};
 use crate::method::Verb;
 
@@ -68,7 +68,7 @@ fn key_of(group: ListGroup) -> &'static str {
 }
 
 /// Begins to listen.
-pub(super) fn listen(gateway: &Arc<Gateway>, ask: &Ask, meta: &RequestMeta) -> Begun {
+pub(super) fn listen(gateway: &Gateway, fleet: &Arc<Fleet>, ask: &Ask, meta: &RequestMeta) -> Begun {
     let Some(wanted) = ask.params.get("notifications").and_then(Value::as_object) else {
         return Begun::Now(invalid("`notifications` is missing: it says what to listen for"));
     };
@@ -88,8 +88,8 @@ pub(super) fn listen(gateway: &Arc<Gateway>, ask: &Ask, meta: &RequestMeta) -> B
     };
     let listener =
         Arc::new(Listener { id: ask.id.clone(), tell: Arc::clone(&ask.tell), early: Mutex::new(Some(Vec::new())) });
-    let session = gateway.open_listener(gates, Arc::<Listener>::clone(&listener));
-    let open = Listening { session, gateway: Arc::clone(gateway), resources: Vec::new(), _entered: entered };
+    let session = fleet.open_listener(gates, Arc::<Listener>::clone(&listener));
+    let open = Listening { session, fleet: Arc::clone(fleet), resources: Vec::new(), _entered: entered };
     let ended = ask.caller.listens.ended.subscribe();
     Begun::Later(Box::pin(run(open, listener, groups, resources, ended)))
 }
@@ -101,7 +101,7 @@ async fn run(
     resources: Option<Vec<String>>,
     mut ended: watch::Receiver<bool>,
 ) -> Reply {
-    let mut versions = open.gateway.versions();
+    let mut versions = open.fleet.versions();
     let now = *versions.borrow_and_update();
     let mut honoured = Object::new();
     for group in &groups {
@@ -144,7 +144,7 @@ async fn run(
 /// An open request; what it subscribed to ends with it.
 struct Listening {
     session: Arc<ClientSession>,
-    gateway: Arc<Gateway>,
+    fleet: Arc<Fleet>,
     resources: Vec<String>,
     _entered: Entered,
 }
@@ -154,15 +154,15 @@ impl Listening {
     async fn subscribe(&self, uri: &str) -> bool {
         let params = object! { "uri" => uri };
         let call = ClientCall { kind: CallKind::Resource, verb: Verb::Subscribe, params };
-        let reply = self.gateway.call(Arc::clone(&self.session), call).await;
+        let reply = self.fleet.call(Arc::clone(&self.session), call).await;
         matches!(reply, Reply::Cleared(message) if message.get().kind == ResultKind::Result)
     }
 }
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.gateway.close_listener(&self.session);
-        let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(&self.session));
+        self.fleet.close_listener(&self.session);
+        let (fleet, session) = (Arc::clone(&self.fleet), Arc::clone(&self.session));
         let resources = std::mem::take(&mut self.resources);
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;
@@ -173,13 +173,13 @@ impl Drop for Listening {
         runtime.spawn(async move {
             for uri in resources {
                 // Servers know the gateway only, so a subscription is ended when nobody is left who wants it.
-                if !gateway.sessions().iter().any(|other| other.is_subscribed(&uri)) {
+                if !fleet.sessions().iter().any(|other| other.is_subscribed(&uri)) {
                     let call = ClientCall {
                         kind: CallKind::Resource,
                         verb: Verb::Unsubscribe,
                         params: object! { "uri" => uri },
                     };
-                    gateway.call(Arc::clone(&session), call).await;
+                    fleet.call(Arc::clone(&session), call).await;
                 }
             }
         });

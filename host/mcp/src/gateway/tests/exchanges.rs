@@ -146,8 +146,11 @@ async fn missing_answers_are_asked_for_again_and_wrong_ones_are_named() {
 
 #[tokio::test]
 async fn a_server_that_needs_what_was_not_declared_makes_the_call_fail_with_what_is_missing() {
-    let (_running, mut client, _slot) = asking(&[("sampling/createMessage", "{}")]).await;
+    let (running, mut client, slot) = asking(&[("sampling/createMessage", "{}")]).await;
     for capabilities in ["{}", r#"{"roots":{}}"#] {
+        // Each set of capabilities has a server of its own.
+        client.stateless("tools/list", capabilities, "").await;
+        *slot.0.lock().unwrap() = Some(running.server("s").peer());
         let response = client.stateless("tools/call", capabilities, CALL).await;
         assert_eq!(code_of(&response), Some(-32_021), "{}", response.to_json());
         let required = response.pointer("/error/data/requiredCapabilities").unwrap().to_json();

@@ -152,6 +152,6 @@ async fn servers_are_told_only_what_the_client_declared_and_the_config_allows() 
     let mut client = running.connect();
     client.introduce(r#"{"sampling":{},"elicitation":{"form":{}},"tasks":{},"experimental":{"x":1}}"#).await;
     client.tools().await;
-    let declared = running.server("s").declared.lock().unwrap().clone().unwrap();
-    assert_eq!(declared.to_json(), r#"{"elicitation":{"form":{}}}"#);
+    let declared = running.server("s").declarations();
+    assert_eq!(declared[0].to_json(), r#"{"elicitation":{"form":{}}}"#);
 }

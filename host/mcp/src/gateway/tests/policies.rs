@@ -175,3 +175,23 @@ async fn a_check_that_breaks_once_costs_no_server_and_no_tool() {
     assert_eq!(running.server("s").launches(), 1);
     assert!(!client.hears("notifications/tools/list_changed").await);
 }
+
+#[tokio::test]
+async fn the_first_set_judges_each_item_once() {
+    let judged = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    let (loaded, ready) = tokio::sync::watch::channel(false);
+    let (running, mut client) = setup()
+        .server("s", Scripted::with_tools(&[&tool("t")]))
+        .options(|options| options.ready = Some(ready))
+        .client()
+        .await;
+    let counted = std::sync::Arc::clone(&judged);
+    running.publish(vec![hiding("scan", move |_| {
+        counted.fetch_add(1, Ordering::SeqCst);
+        false
+    })]);
+    loaded.send_replace(true);
+    assert_eq!(client.tools().await, ["mcp__s__t"]);
+    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    assert_eq!(judged.load(Ordering::SeqCst), 1);
+}

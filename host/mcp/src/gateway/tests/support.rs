@@ -39,7 +39,9 @@ pub(super) struct Scripted {
     pub(super) refusal: Mutex<Option<LaunchError>>,
     pub(super) delay: Duration,
     pub(super) peer: Mutex<Option<Arc<ServerPeer>>>,
-    pub(super) declared: Mutex<Option<Value>>,
+    pub(super) declared: Mutex<Vec<Value>>,
+    /// Tools that it lists besides to clients with a capability.
+    pub(super) more: Option<(&'static str, Vec<Value>)>,
     pub(super) calls: Mutex<Vec<String>>,
     pub(super) asked: Mutex<Vec<(&'static str, Value)>>,
     pub(super) launches: AtomicUsize,
@@ -63,6 +65,7 @@ impl Scripted {
             delay: Duration::ZERO,
             peer: Mutex::default(),
             declared: Mutex::default(),
+            more: None,
             calls: Mutex::default(),
             asked: Mutex::default(),
             launches: AtomicUsize::new(0),
@@ -95,12 +98,26 @@ impl Scripted {
         self.lists.lock().unwrap().insert(listable, items.iter().map(|item| json(item)).collect());
     }
 
+    pub(super) fn also_with(mut self, capability: &'static str, tools: &[&str]) -> Self {
+        self.more = Some((capability, tools.iter().map(|tool| json(tool)).collect()));
+        self
+    }
+
+    /// What each start was told of the client, in order.
+    pub(super) fn declarations(&self) -> Vec<Value> {
+        self.declared.lock().unwrap().clone()
+    }
+
+    pub(super) fn closes(&self) -> usize {
+        self.closes.load(Ordering::SeqCst)
+    }
+
     pub(super) fn peer(&self) -> Arc<ServerPeer> {
         Arc::clone(self.peer.lock().unwrap().as_ref().unwrap())
     }
 
     pub(super) fn link(self: &Arc<Self>) -> Arc<dyn Link> {
-        Arc::new(ScriptedLink(Arc::clone(self)))
+        Arc::new(ScriptedLink { server: Arc::clone(self), declared: json("{}") })
     }
 
     pub(super) fn launches(&self) -> usize {
@@ -112,11 +129,14 @@ impl Scripted {
     }
 }
 
-struct ScriptedLink(Arc<Scripted>);
+struct ScriptedLink {
+    server: Arc<Scripted>,
+    declared: Value,
+}
 
 impl Link for ScriptedLink {
     fn greeting(&self) -> &Greeting {
-        &self.0.greeting
+        &self.server.greeting
     }
 
     fn call<'a>(
@@ -125,27 +145,33 @@ impl Link for ScriptedLink {
         verb: Verb,
         progress: Option<mpsc::Sender<Value>>,
     ) -> Boxed<'a, Result<Answer, LinkError>> {
-        self.0.calls.lock().unwrap().push(format!("{} {}", call.get().name, call.get().params.to_json()));
-        (self.0.on_call)(call.get().clone(), verb, progress)
+        self.server.calls.lock().unwrap().push(format!("{} {}", call.get().name, call.get().params.to_json()));
+        (self.server.on_call)(call.get().clone(), verb, progress)
     }
 
     fn list(&self, listable: Listable) -> Boxed<'_, Result<Pages, LinkError>> {
-        let items = self.0.lists.lock().unwrap().get(&listable).cloned().unwrap_or_default();
+        let mut items = self.server.lists.lock().unwrap().get(&listable).cloned().unwrap_or_default();
+        if let Some((capability, tools)) = &self.server.more
+            && listable == Listable::Tools
+            && self.declared.get(capability).is_some()
+        {
+            items.extend(tools.iter().cloned());
+        }
         Box::pin(async move { Ok(Pages { items, incomplete: None }) })
     }
 
     fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>> {
-        self.0.asked.lock().unwrap().push((method, params));
+        self.server.asked.lock().unwrap().push((method, params));
         Box::pin(async { Ok(Ok(json("{}"))) })
     }
 
     fn tell(&self, method: &'static str) -> Boxed<'_, ()> {
-        self.0.asked.lock().unwrap().push((method, Value::Null));
+        self.server.asked.lock().unwrap().push((method, Value::Null));
         Box::pin(async {})
     }
 
     fn close(&self) -> Boxed<'_, ()> {
-        self.0.closes.fetch_add(1, Ordering::SeqCst);
+        self.server.closes.fetch_add(1, Ordering::SeqCst);
         Box::pin(async {})
     }
 }
@@ -169,8 +195,8 @@ impl Launcher for ScriptedLauncher {
                 return Err(refusal);
             }
             *server.peer.lock().unwrap() = Some(peer);
-            *server.declared.lock().unwrap() = Some(capabilities);
-            Ok(Arc::new(ScriptedLink(server)) as Arc<dyn Link>)
+            server.declared.lock().unwrap().push(capabilities.clone());
+            Ok(Arc::new(ScriptedLink { server, declared: capabilities }) as Arc<dyn Link>)
         })
     }
 }

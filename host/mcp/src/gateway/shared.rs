@@ -1,0 +1,75 @@
+//! What all fleets of a gateway have in common.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use portcullis_config::{Approvals, Config, Naming, Server};
+use portcullis_gates::{Context, Gates, NoApprover, Session};
+use portcullis_model::{ClientFacts, Era, Principal, SessionId};
+
+use super::{GatewayOptions, Launcher};
+
+/// What of the config counts now. Immutable: a change of the config makes another one.
+#[derive(Clone, Debug)]
+pub(crate) struct Arrangement {
+    pub(crate) servers: Vec<Server>,
+    pub(crate) approvals: Approvals,
+    pub(crate) naming: Naming,
+}
+
+impl Arrangement {
+    pub(crate) fn of(config: &Config) -> Self {
+        Self { servers: config.servers.clone(), approvals: config.approvals.clone(), naming: config.naming.clone() }
+    }
+}
+
+/// What all fleets of a gateway have in common.
+pub(crate) struct Shared {
+    pub(crate) gates: Arc<Gates>,
+    pub(crate) options: GatewayOptions,
+    pub(crate) launcher: Arc<dyn Launcher>,
+    pub(crate) arrangement: ArcSwap<Arrangement>,
+    /// The session that the gateway's own passages belong to: screening, starting, listing.
+    own: Arc<Session>,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Shared").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(
+        config: &Config,
+        gates: Arc<Gates>,
+        options: GatewayOptions,
+        launcher: Arc<dyn Launcher>,
+    ) -> Self {
+        let arrangement = ArcSwap::from_pointee(Arrangement::of(config));
+        Self { gates, options, launcher, arrangement, own: Arc::new(own_session()) }
+    }
+
+    /// Returns the context of a passage that no client asked for.
+    pub(crate) fn own_context(&self, server: &super::server::Server) -> Context {
+        Context {
+            session: Arc::clone(&self.own),
+            set: self.gates.set(),
+            approver: Arc::new(NoApprover),
+            server_trust: server.options().trust,
+            tool_rounds: 0,
+            definitions: None,
+        }
+    }
+}
+
+/// Returns the session of the gateway itself.
+fn own_session() -> Session {
+    let fixed = "both names are made of letters only";
+    Session::new(
+        SessionId::parse("gateway").expect(fixed),
+        Principal::parse("operator").expect(fixed),
+        ClientFacts::default(),
+        Era::Initialize,
+    )
+}
