@@ -24,6 +24,7 @@ mod peer;
 mod pending;
 mod rounds;
 mod shared;
+mod subscriptions;
 mod wire;
 
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use portcullis_model::json::{Object, Value};
 
 use crate::jsonrpc::{ErrorObject, code};
 use crate::transport::stdio::Process;
+use subscriptions::Subscriptions;
 
 pub use connect::{ConnectError, ConnectFailure};
 pub use eras::Eras;
@@ -93,7 +95,8 @@ impl Upstream {
     /// Sends a request that no gate judges: `ping`, `logging/setLevel`, `resources/subscribe` and the like.
     ///
     /// Calls and reads are refused here: they have a gate. What the stateless era does not have is done as that era does
-    /// it: a `ping` asks `server/discover`, and `logging/setLevel` is remembered and said with every further request.
+    /// it: a `ping` asks `server/discover`, `logging/setLevel` is remembered and said with every further request, and resources
+    /// are subscribed to by the one subscription of the connection.
     pub async fn request(&self, method: &str, params: Option<&Value>) -> Result<Outcome, CallError> {
         if call::is_gated(method) {
             return Err(CallError::Gated);
@@ -105,11 +108,28 @@ impl Upstream {
                 era.set_level(params.and_then(|params| params.get("level")).cloned());
                 Ok(Ok(Object::new().into()))
             }
-            (Some(_), "resources/subscribe" | "resources/unsubscribe") => {
-                Ok(Err(ErrorObject::new(code::METHOD_NOT_FOUND, "this server offers no subscriptions")))
+            (Some(era), "resources/subscribe" | "resources/unsubscribe") => {
+                Ok(self.subscribe(era.subscriptions(), method == "resources/subscribe", params))
             }
             (None | Some(_), _) => send(method, params).await,
         }
+    }
+
+    /// Adds a resource to the subscription of the connection, or takes it out.
+    fn subscribe(&self, subscriptions: &Subscriptions, adds: bool, params: Option<&Value>) -> Outcome {
+        let refused = |code, text: &str| Err(ErrorObject::new(code, text));
+        if !self.hello.has_flag("resources", "subscribe") {
+            return refused(code::METHOD_NOT_FOUND, "this server offers no subscriptions");
+        }
+        match params.and_then(|params| params.get("uri")).and_then(Value::as_str) {
+            None => return refused(code::INVALID_PARAMS, "there is no URI"),
+            Some(uri) if adds && !subscriptions.add(uri) => {
+                return refused(code::INVALID_PARAMS, "too many resources are subscribed to");
+            }
+            Some(_) if adds => {}
+            Some(uri) => subscriptions.remove(uri),
+        }
+        Ok(Object::new().into())
     }
 
     /// Sends a notification. The stateless era has none of a client, so a server of that era is sent nothing.

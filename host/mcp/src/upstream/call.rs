@@ -55,7 +55,11 @@ pub(super) async fn call(shared: &Arc<Shared>, call: &Call, options: CallOptions
         CallKind::Completion => &[],
     };
     let (method, params) = (method_of(call.kind), Some(&call.params));
-    exchange(shared, Outgoing { method, params, name: None, members, options, cancellable: true, era: None }).await
+    exchange(
+        shared,
+        Outgoing { method, params, name: None, members, options, cancellable: true, lasting: false, era: None },
+    )
+    .await
 }
 
 pub(super) async fn request(
@@ -65,7 +69,8 @@ pub(super) async fn request(
     options: CallOptions,
 ) -> Result<Outcome, CallError> {
     let era = shared.era();
-    let outgoing = Outgoing { method, params, name: None, members: &[], options, cancellable: true, era };
+    let outgoing =
+        Outgoing { method, params, name: None, members: &[], options, cancellable: true, lasting: false, era };
     let outcome = exchange(shared, outgoing).await?;
     if era.is_some() { era::complete(outcome) } else { Ok(outcome) }
 }
@@ -79,7 +84,20 @@ pub(super) async fn handshake(
     era: Option<&Stateless>,
 ) -> Result<Outcome, CallError> {
     let options = CallOptions::default();
-    exchange(shared, Outgoing { method, params, name: None, members: &[], options, cancellable: false, era }).await
+    exchange(
+        shared,
+        Outgoing { method, params, name: None, members: &[], options, cancellable: false, lasting: false, era },
+    )
+    .await
+}
+
+/// Listens to what the server tells by itself, until that is over.
+pub(super) async fn listen(shared: &Arc<Shared>, params: &Value, era: &Stateless) -> Result<Outcome, CallError> {
+    let options = CallOptions::default();
+    let (method, params, era) = ("subscriptions/listen", Some(params), Some(era));
+    let outgoing =
+        Outgoing { method, params, name: None, members: &[], options, cancellable: true, lasting: true, era };
+    exchange(shared, outgoing).await
 }
 
 /// A request as it is about to be sent.
@@ -93,6 +111,8 @@ pub(super) struct Outgoing<'a> {
     pub(super) options: CallOptions,
     /// True where the server is told when nobody waits any more.
     pub(super) cancellable: bool,
+    /// True where the answer comes when all is over, whenever that is.
+    pub(super) lasting: bool,
     /// Nothing for the era with `initialize`.
     pub(super) era: Option<&'a Stateless>,
 }
@@ -122,9 +142,9 @@ impl Outgoing<'_> {
 
 /// Sends a request and waits for its answer, of whichever kind.
 pub(super) async fn exchange(shared: &Arc<Shared>, mut outgoing: Outgoing<'_>) -> Result<Outcome, CallError> {
-    let limit = outgoing.options.timeout.unwrap_or(shared.call_timeout);
+    let limit = (!outgoing.lasting).then(|| outgoing.options.timeout.unwrap_or(shared.call_timeout));
     let wants_progress = outgoing.options.progress_token.is_some();
-    let (id, answer) = shared.pending().add(outgoing.options.progress_token.take())?;
+    let (id, answer) = shared.pending().add(outgoing.options.progress_token.take(), outgoing.lasting)?;
     let cancellable = outgoing.cancellable && shared.wire().takes_cancellations(outgoing.era.is_some());
     let mut waiting = Waiting { shared, id, cancel: cancellable.then_some("the client went away") };
     let text = outgoing.text(id, wants_progress);
@@ -148,12 +168,11 @@ async fn wait(
     id: u64,
     sending: impl Future<Output = Result<(), CallError>>,
     mut answer: oneshot::Receiver<Answer>,
-    limit: Duration,
+    limit: Option<Duration>,
 ) -> Result<Outcome, CallError> {
     let mut sending = std::pin::pin!(sending);
     let mut is_sent = false;
     let started = Instant::now();
-    let longest = limit * MOST_EXTENSIONS + LONGEST_PAUSE;
     let mut left = limit;
     loop {
         let turn = async {
@@ -163,15 +182,20 @@ async fn wait(
                 answered = &mut answer => Turn::Answered(answered),
             }
         };
-        match timeout(left, turn).await {
-            Ok(Turn::Answered(answered)) => return received(shared, answered),
-            Ok(Turn::Sent(Ok(()))) => is_sent = true,
+        let turn = match left {
+            Some(left) => timeout(left, turn).await.unwrap_or(Turn::TimeIsUp),
+            None => turn.await,
+        };
+        match (turn, limit) {
+            (Turn::Answered(answered), _) => return received(shared, answered),
+            (Turn::Sent(Ok(())), _) => is_sent = true,
             // Where the connection is closed for a reason that says more, that one counts.
-            Ok(Turn::Sent(Err(error))) => return Err(shared.closed().map_or(error, CallError::Closed)),
-            Err(_) => {
-                let most = longest.saturating_sub(started.elapsed());
+            (Turn::Sent(Err(error)), _) => return Err(shared.closed().map_or(error, CallError::Closed)),
+            (Turn::TimeIsUp, None) => left = None,
+            (Turn::TimeIsUp, Some(limit)) => {
+                let most = (limit * MOST_EXTENSIONS + LONGEST_PAUSE).saturating_sub(started.elapsed());
                 match shared.pending().left(id, limit) {
-                    Some(more) if !most.is_zero() => left = more.max(PAUSE_ROUND).min(most),
+                    Some(more) if !most.is_zero() => left = Some(more.max(PAUSE_ROUND).min(most)),
                     _ => return Err(CallError::Timeout(limit)),
                 }
             }
@@ -183,6 +207,7 @@ async fn wait(
 enum Turn {
     Sent(Result<(), CallError>),
     Answered(Result<Answer, oneshot::error::RecvError>),
+    TimeIsUp,
 }
 
 /// A request that waits. When it is dropped before its answer came, the server is told.

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_gates::{Cleared, Environment, Launching};
-use portcullis_model::Launch;
+use portcullis_model::{Era, Launch};
 use tokio::task::JoinHandle;
 
-use super::{CallError, ConnectOptions, Peer, Upstream};
+use super::shared::Shared;
+use super::subscriptions::{Offered, follow};
+use super::{CallError, ConnectOptions, Hello, Peer, Upstream};
 use crate::jsonrpc::ErrorObject;
 use crate::transport::http::HttpSetupError;
 use crate::transport::stdio::SpawnError;
@@ -52,7 +54,7 @@ pub enum ConnectFailure {
     /// The entry does not make an HTTP client.
     #[error(transparent)]
     Http(#[from] HttpSetupError),
-    /// The entry's transport is not supported.
+    /// The entry and what was made for it do not fit.
     #[error("{0}")]
     Unsupported(&'static str),
 }
@@ -60,6 +62,15 @@ pub enum ConnectFailure {
 /// Tasks that end with the connection.
 #[derive(Debug, Default)]
 pub(super) struct Tasks(Vec<JoinHandle<()>>);
+
+impl Tasks {
+    /// Has what the server tells by itself listened to, where the era has that as a request.
+    fn follow(&mut self, shared: &Arc<Shared>, hello: &Hello) {
+        if hello.era == Era::Stateless {
+            self.0.push(tokio::spawn(follow(Arc::clone(shared), Offered::of(hello))));
+        }
+    }
+}
 
 impl Drop for Tasks {
     fn drop(&mut self) {
@@ -79,14 +90,10 @@ impl Upstream {
     ) -> Result<Arc<Self>, ConnectError> {
         match &launching.get().entry.launch {
             Launch::Stdio { .. } => stdio::connect(&launching, environment.as_ref(), options, peer).await.map(Arc::new),
-            launch @ Launch::Http { legacy_sse: false, .. } => http::connect(launch, options, peer)
+            launch @ Launch::Http { .. } => http::connect(launch, options, peer)
                 .await
                 .map(Arc::new)
                 .map_err(|failure| ConnectError { failure, stderr: Vec::new() }),
-            Launch::Http { legacy_sse: true, .. } => {
-                let failure = ConnectFailure::Unsupported("the HTTP+SSE transport of 2024-11-05 is not supported");
-                Err(ConnectError { failure, stderr: Vec::new() })
-            }
         }
     }
 }

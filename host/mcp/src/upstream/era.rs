@@ -6,6 +6,7 @@ use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use portcullis_model::json::Value;
 
 use super::headers::{Binding, Bindings};
+use super::subscriptions::Subscriptions;
 use super::{CallError, ConnectOptions, Outcome};
 use crate::jsonrpc::MalformedReason;
 
@@ -30,6 +31,7 @@ pub(super) struct Stateless {
     level: ArcSwapOption<Value>,
     /// Which arguments of which tools are repeated in headers, by the newest list; empty where there are no headers.
     bindings: ArcSwap<Bindings>,
+    subscriptions: Subscriptions,
 }
 
 impl Stateless {
@@ -40,6 +42,7 @@ impl Stateless {
             client_info: options.client_info.clone(),
             level: ArcSwapOption::empty(),
             bindings: ArcSwap::default(),
+            subscriptions: Subscriptions::default(),
         }
     }
 
@@ -55,6 +58,10 @@ impl Stateless {
     /// Returns which arguments of the tool are repeated in headers.
     pub(super) fn bindings_of(&self, tool: &str) -> Option<Arc<[Binding]>> {
         self.bindings.load().get(tool).cloned()
+    }
+
+    pub(super) fn subscriptions(&self) -> &Subscriptions {
+        &self.subscriptions
     }
 
     /// Returns true where servers were told that the client can do this.

@@ -16,6 +16,8 @@ pub(super) enum Found {
     Stateless,
     /// By `initialize`.
     Initialize,
+    /// By `initialize`, over HTTP+SSE.
+    Sse,
 }
 
 /// Remembers which era servers speak, so that a new connection does not have to find out again.

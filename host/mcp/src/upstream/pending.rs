@@ -18,6 +18,8 @@ struct Slot {
     sender: oneshot::Sender<Answer>,
     progress_token: Option<Value>,
     clock: Mark,
+    /// True for a request that is answered only when it is over, such as a subscription.
+    is_lasting: bool,
 }
 
 /// A moment on a clock that can be stopped.
@@ -53,7 +55,11 @@ pub(super) struct Pending {
 
 impl Pending {
     /// Adds a request; its id is a number that was not used on this connection.
-    pub(super) fn add(&mut self, progress_token: Option<Value>) -> Result<(u64, oneshot::Receiver<Answer>), CallError> {
+    pub(super) fn add(
+        &mut self,
+        progress_token: Option<Value>,
+        is_lasting: bool,
+    ) -> Result<(u64, oneshot::Receiver<Answer>), CallError> {
         if let Some(reason) = &self.closed {
             return Err(CallError::Closed(reason.clone()));
         }
@@ -63,7 +69,7 @@ impl Pending {
         self.next += 1;
         let (sender, receiver) = oneshot::channel();
         let clock = self.mark();
-        self.slots.insert(self.next, Slot { sender, progress_token, clock });
+        self.slots.insert(self.next, Slot { sender, progress_token, clock, is_lasting });
         Ok((self.next, receiver))
     }
 
@@ -86,10 +92,10 @@ impl Pending {
         self.slots.remove(&id).is_some()
     }
 
-    /// Returns the only request that waits, if there is exactly one.
+    /// Returns the only request that waits for a direct answer, if there is exactly one.
     pub(super) fn only(&self) -> Option<u64> {
-        let mut ids = self.slots.keys();
-        ids.next().copied().filter(|_| ids.next().is_none())
+        let mut ids = self.slots.iter().filter(|(_, slot)| !slot.is_lasting).map(|(id, _)| *id);
+        ids.next().filter(|_| ids.next().is_none())
     }
 
     /// Notes progress: the request's time starts again. Returns the caller's token, where it wants to hear of it.

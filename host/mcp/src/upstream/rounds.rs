@@ -95,7 +95,7 @@ fn outgoing<'a>(
 ) -> Outgoing<'a> {
     let name = (call.kind != CallKind::Completion).then_some(call.name.as_str());
     let (method, params) = (method_of(call.kind), Some(&call.params));
-    Outgoing { method, params, name, members, options, cancellable: true, era: Some(era) }
+    Outgoing { method, params, name, members, options, cancellable: true, lasting: false, era: Some(era) }
 }
 
 /// A request of the server: its key, method and parameters.

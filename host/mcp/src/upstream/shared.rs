@@ -12,6 +12,7 @@ use tokio::time::timeout;
 
 use super::era::Stateless;
 use super::pending::{Answer, Pending, Stage};
+use super::subscriptions::untag;
 use super::wire::Wire;
 use super::{CallError, CloseReason, Peer};
 use crate::jsonrpc::{
@@ -195,7 +196,16 @@ impl Shared {
         match (method.as_str(), params) {
             ("notifications/progress", Some(Value::Object(params))) => self.progress(method, params),
             ("notifications/cancelled", Some(params)) => self.cancelled(&params),
-            (_, params) => self.peer.notification(method, params),
+            ("notifications/subscriptions/acknowledged", _) => match self.era() {
+                Some(era) => era.subscriptions().acknowledge(),
+                None => count(&self.counts.unexpected),
+            },
+            (_, mut params) => {
+                if let (Some(_), Some(params)) = (self.era(), &mut params) {
+                    untag(params);
+                }
+                self.peer.notification(method, params);
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! The transport of a connection.
 
 mod http;
+mod sse;
 
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use crate::transport::http::HttpClient;
 use crate::transport::stdio::LineWriter;
 
 pub(super) use http::listen;
+pub(super) use sse::Sse;
 
 /// The transport of a connection.
 #[derive(Debug)]
@@ -21,6 +23,8 @@ pub(super) enum Wire {
     Stdio(LineWriter<ChildStdin>),
     /// Streamable HTTP.
     Http(HttpClient),
+    /// HTTP+SSE of 2024-11-05.
+    Sse(Sse),
 }
 
 impl Wire {
@@ -41,6 +45,7 @@ impl Wire {
                 .map_err(|error| CallError::Closed(CloseReason::Unwritable(error.kind().to_string()))),
             // In a box, or else every request over stdio would carry the room for it.
             Self::Http(client) => Box::pin(http::exchange(client, shared, text, request, headers)).await,
+            Self::Sse(sse) => Box::pin(sse.send(shared, text, request)).await,
         }
     }
 
@@ -48,7 +53,7 @@ impl Wire {
     /// end of the request's own stream.
     pub(super) fn takes_cancellations(&self, stateless: bool) -> bool {
         match self {
-            Self::Stdio(_) => true,
+            Self::Stdio(_) | Self::Sse(_) => true,
             Self::Http(_) => !stateless,
         }
     }
@@ -61,7 +66,8 @@ impl Wire {
     /// Ends the handshake.
     pub(super) fn set_version(&self, version: &str) {
         match self {
-            Self::Stdio(_) => {}
+            // The header came with Streamable HTTP.
+            Self::Stdio(_) | Self::Sse(_) => {}
             Self::Http(client) => client.set_version(version),
         }
     }
@@ -71,6 +77,7 @@ impl Wire {
         match self {
             Self::Stdio(writer) => writer.close().await,
             Self::Http(client) => http::end(client).await,
+            Self::Sse(sse) => sse.close(),
         }
     }
 }

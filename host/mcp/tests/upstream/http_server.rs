@@ -73,7 +73,7 @@ async fn serve(stream: TcpStream, all: Arc<Mutex<Vec<Seen>>>) {
     }
 }
 
-async fn request(stream: &mut BufReader<TcpStream>) -> Option<Seen> {
+pub(crate) async fn request(stream: &mut BufReader<TcpStream>) -> Option<Seen> {
     let mut line = String::new();
     stream.read_line(&mut line).await.ok().filter(|count| *count > 0)?;
     let mut words = line.split(' ');

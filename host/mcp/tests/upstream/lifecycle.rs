@@ -93,6 +93,8 @@ async fn every_call_fails_at_once_when_the_server_dies() {
         assert_eq!(outcome, Err(CallError::Closed(reason.clone())));
     }
     assert_eq!(server.call("both").await, Err(CallError::Closed(reason.clone())));
+    // The peer is told right behind the callers.
+    until("the peer", || !server.peer.closed.lock().unwrap().is_empty()).await;
     assert_eq!(*server.peer.closed.lock().unwrap(), [reason]);
 }
 

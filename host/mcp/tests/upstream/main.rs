@@ -19,8 +19,11 @@ mod lists;
 mod requests;
 mod rounds;
 mod server;
+mod sse;
+mod sse_server;
 mod stateless_http;
 mod stateless_server;
+mod subscriptions;
 mod support;
 
 use std::process::ExitCode;
@@ -47,6 +50,8 @@ fn main() -> ExitCode {
         lists::trials(),
         requests::trials(),
         rounds::trials(),
+        sse::trials(),
+        subscriptions::trials(),
     ]
     .into_iter()
     .flatten()

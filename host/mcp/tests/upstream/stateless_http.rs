@@ -40,6 +40,22 @@ pub(crate) fn answer(seen: &Seen, earlier: &[Seen]) -> Vec<String> {
     }
     match method {
         "server/discover" if seen.path == "/stateless-other" => refusal(&id, -32022),
+        "server/discover" if seen.path == "/stateless-tells" => {
+            result(&id, r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}}}"#)
+        }
+        "subscriptions/listen" => {
+            let event = |method: &str| {
+                format!(
+                    "data: {{\"jsonrpc\":\"2.0\",\"method\":\"notifications/{method}\",\"params\":{{\"_meta\":{{\"{META}subscriptionId\":{id}}}}}}}\n\n"
+                )
+            };
+            vec![
+                "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n".to_owned(),
+                event("subscriptions/acknowledged"),
+                event("tools/list_changed"),
+                UNTIL_CLOSED.to_owned(),
+            ]
+        }
         "server/discover" => result(
             &id,
             r#"{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}"#,

@@ -9,8 +9,18 @@ use std::time::Duration;
 use portcullis_model::json::{Value, parse};
 
 /// The modes of this server.
-pub(crate) const MODES: [&str; 7] =
-    ["stateless", "stateless-other", "stateless-picky", "both-eras", "touchy", "ignores", "sluggish"];
+pub(crate) const MODES: [&str; 10] = [
+    "stateless",
+    "stateless-other",
+    "stateless-picky",
+    "both-eras",
+    "touchy",
+    "ignores",
+    "sluggish",
+    "tells",
+    "tells-briefly",
+    "tells-nothing",
+];
 
 fn line(text: &str) {
     let mut output = std::io::stdout().lock();
@@ -37,6 +47,9 @@ pub(crate) fn main(mode: &str) -> ExitCode {
     while let Some(message) = read() {
         let method = message.get("method").and_then(Value::as_str).unwrap_or("an answer").to_owned();
         eprintln!("got {method}");
+        if let Some(id) = message.pointer("/params/requestId") {
+            eprintln!("cancelled {}", id.to_json());
+        }
         let Some(id) = message.get("id").map(Value::to_json) else { continue };
         ids.push(id.clone());
         match (mode, method.as_str()) {
@@ -56,6 +69,17 @@ pub(crate) fn main(mode: &str) -> ExitCode {
                 r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}"#,
             ),
             ("stateless", "server/discover") => discover(&id),
+            ("tells" | "tells-briefly" | "tells-nothing", "server/discover") => result(
+                &id,
+                r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":false},"resources":{"subscribe":true}}}"#,
+            ),
+            ("tells" | "tells-briefly", "subscriptions/listen") => {
+                eprintln!("wanted {}", message.pointer("/params/notifications").unwrap().to_json());
+                listen(&id);
+                if mode == "tells-briefly" {
+                    result(&id, r#"{"resultType":"complete"}"#);
+                }
+            }
             ("sluggish", "server/discover") => {
                 std::thread::sleep(Duration::from_millis(1500));
                 discover(&id);
@@ -66,6 +90,14 @@ pub(crate) fn main(mode: &str) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+fn listen(id: &str) {
+    let tag = format!(r#""_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}"#);
+    line(&format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"notifications":{{}},{tag}}}}}"#
+    ));
+    line(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":"a",{tag}}}}}"#));
 }
 
 fn discover(id: &str) {
@@ -106,6 +138,7 @@ fn call(id: &str, params: &Value, ids: &[String]) {
         "insatiable" => {
             result(id, r#"{"resultType":"input_required","inputRequests":{"k":{"method":"roots/list"}}}"#);
         }
+        "null-id" => line(r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"x"}}"#),
         "hang" => {}
         other => panic!("no such tool: {other}"),
     }

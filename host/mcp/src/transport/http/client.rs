@@ -39,6 +39,8 @@ pub struct HttpClient {
     headers: HeaderMap,
     session: Mutex<Option<HeaderValue>>,
     version: OnceLock<HeaderValue>,
+    /// Where messages go, where the server named a place of its own (HTTP+SSE, MCP 2024-11-05).
+    endpoint: OnceLock<Url>,
 }
 
 /// What came back for a message.
@@ -88,7 +90,23 @@ impl HttpClient {
         }
         let client = builder.build().map_err(HttpSetupError::Client)?;
         let headers = header_map(headers)?;
-        Ok(Self { client, url, headers, session: Mutex::default(), version: OnceLock::new() })
+        Ok(Self {
+            client,
+            url,
+            headers,
+            session: Mutex::default(),
+            version: OnceLock::new(),
+            endpoint: OnceLock::new(),
+        })
+    }
+
+    /// Takes the place that the server wants messages to be sent to, relative to its own URL. It must be of the same origin:
+    /// the entry's credentials go there.
+    pub(crate) fn set_endpoint(&self, reference: &str) -> Result<(), HttpFailure> {
+        let endpoint = self.url.join(reference).ok().filter(|endpoint| endpoint.origin() == self.url.origin());
+        // The first one counts.
+        let _ = self.endpoint.set(endpoint.ok_or(HttpFailure::Endpoint)?);
+        Ok(())
     }
 
     /// Ends the handshake: from now on every request names the version, and the session is settled.
@@ -113,7 +131,8 @@ impl HttpClient {
         if let Some(version) = self.version.get() {
             headers.insert(PROTOCOL_VERSION, version.clone());
         }
-        (self.client.request(method, self.url.clone()).headers(headers), in_session)
+        let url = self.endpoint.get().filter(|_| method == Method::POST).unwrap_or(&self.url).clone();
+        (self.client.request(method, url).headers(headers), in_session)
     }
 
     /// Returns a request outside of any session, with headers of its own.
@@ -140,7 +159,7 @@ impl HttpClient {
         let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json")).body(text);
         let response = request.send().await.map_err(|error| HttpFailure::from_reqwest(&error))?;
         let response = accept(response, in_session).await?;
-        if self.version.get().is_none() && !is_single {
+        if self.version.get().is_none() && self.endpoint.get().is_none() && !is_single {
             self.take_session(&response);
         }
         match content(&response) {

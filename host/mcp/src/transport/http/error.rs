@@ -50,6 +50,11 @@ pub enum HttpFailure {
     /// The answer is neither JSON nor a stream of events.
     #[error("the server answered with content that is neither JSON nor an event stream; is this an MCP endpoint?")]
     ContentType,
+    /// The server named no usable place for messages, or one of another origin.
+    #[error(
+        "the server wants messages to be sent to another origin, which is not done: it could lead credentials elsewhere"
+    )]
+    Endpoint,
     /// The exchange ended without an answer to the request.
     #[error("the exchange ended without an answer")]
     NoAnswer,

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 use super::super::era::Stateless;
 use super::super::eras::{Found, Key};
 use super::super::shared::Shared;
-use super::super::wire::{Wire, listen};
+use super::super::wire::{Sse, Wire, listen};
 use super::super::{CallError, ConnectOptions, Hello, Peer, Upstream};
 use super::negotiate::{Discovery, discover, initialize, probe_limit};
 use super::{ConnectFailure, Tasks};
@@ -20,19 +20,58 @@ pub(super) async fn connect(
     options: ConnectOptions,
     peer: Arc<dyn Peer>,
 ) -> Result<Upstream, ConnectFailure> {
-    let Launch::Http { url, headers, .. } = launch else {
+    let Launch::Http { url, headers, legacy_sse } = launch else {
         return Err(ConnectFailure::Unsupported("the entry is not one of an HTTP server"));
     };
     let key = Key::of(launch);
-    let result = streamable(url, headers, &options, options.eras.get(&key), peer).await;
-    match &result {
-        Ok(upstream) => {
-            let found = if upstream.shared.era().is_some() { Found::Stateless } else { Found::Initialize };
-            options.eras.note(key, found);
+    let found = options.eras.get(&key);
+    let limit = options.connect_timeout;
+    let connecting = async {
+        if *legacy_sse || found == Some(Found::Sse) {
+            return sse(url, headers, &options, peer).await;
         }
+        match streamable(url, headers, &options, found, Arc::clone(&peer)).await {
+            // Where an endpoint of the newest transport would be, one of the oldest may be.
+            Err(failure) if may_be_sse(&failure) => sse(url, headers, &options, peer).await.map_err(|_| failure),
+            outcome => outcome,
+        }
+    };
+    let result = timeout(limit, connecting).await.unwrap_or(Err(ConnectFailure::Timeout(limit)));
+    match &result {
+        Ok(upstream) => options.eras.note(key, found_as(&upstream.shared)),
         Err(_) => options.eras.forget(&key),
     }
     result
+}
+
+fn found_as(shared: &Shared) -> Found {
+    match (shared.era(), shared.wire()) {
+        (Some(_), _) => Found::Stateless,
+        (None, Wire::Sse(_)) => Found::Sse,
+        (None, Wire::Http(_) | Wire::Stdio(_)) => Found::Initialize,
+    }
+}
+
+/// Returns true for what servers of HTTP+SSE answer to a message at the place where their stream is: the statuses that the
+/// specification names, and two that servers use besides.
+fn may_be_sse(failure: &ConnectFailure) -> bool {
+    matches!(failure, ConnectFailure::Handshake(CallError::Http(HttpFailure::Status(400 | 404 | 405 | 406 | 411))))
+}
+
+/// Connects over HTTP+SSE.
+async fn sse(
+    url: &str,
+    headers: &[(String, Secret)],
+    options: &ConnectOptions,
+    peer: Arc<dyn Peer>,
+) -> Result<Upstream, ConnectFailure> {
+    let sse = Sse::new(HttpClient::new(url, headers)?);
+    let events = sse.open().await.map_err(|failure| ConnectFailure::Handshake(CallError::Http(failure)))?;
+    let shared = Arc::new(Shared::new(Wire::Sse(sse), peer, options.call_timeout));
+    let tasks = Tasks(vec![tokio::spawn(Sse::read(Arc::clone(&shared), events))]);
+    let hello = initialize(&shared, options).await?;
+    shared.establish(None).map_err(ConnectFailure::Handshake)?;
+    Ok(Upstream { shared, hello, process: None, _tasks: tasks })
 }
 
 async fn streamable(
@@ -44,9 +83,7 @@ async fn streamable(
 ) -> Result<Upstream, ConnectFailure> {
     let client = HttpClient::new(url, headers)?;
     let shared = Arc::new(Shared::new(Wire::Http(client), peer, options.call_timeout));
-    let limit = options.connect_timeout;
-    let shaken = timeout(limit, shake_hands(&shared, options, found)).await;
-    let (hello, era) = match shaken.unwrap_or(Err(ConnectFailure::Timeout(limit))) {
+    let (hello, era) = match shake_hands(&shared, options, found).await {
         Ok(shaken) => shaken,
         Err(failure) => {
             // The server may have begun a session, which nobody will use.
@@ -56,9 +93,12 @@ async fn streamable(
     };
     let listens = era.is_none();
     shared.establish(era).map_err(ConnectFailure::Handshake)?;
-    // The stateless era has no stream of what the server says by itself.
-    let tasks = if listens { vec![tokio::spawn(listen(Arc::clone(&shared)))] } else { Vec::new() };
-    Ok(Upstream { shared, hello, process: None, _tasks: Tasks(tasks) })
+    let mut tasks = Tasks::default();
+    if listens {
+        tasks.0.push(tokio::spawn(listen(Arc::clone(&shared))));
+    }
+    tasks.follow(&shared, &hello);
+    Ok(Upstream { shared, hello, process: None, _tasks: tasks })
 }
 
 /// Asks for the stateless era, and for the other one where the server does not know that.

@@ -29,7 +29,7 @@ const PROBE_SHARE: u32 = 3;
 /// Returns how long an answer to `server/discover` is awaited; nothing where it is not asked for.
 pub(super) fn probe_limit(options: &ConnectOptions, found: Option<Found>) -> Option<Duration> {
     match (options.protocol, found) {
-        (Protocol::Legacy, _) | (Protocol::Auto, Some(Found::Initialize)) => None,
+        (Protocol::Legacy, _) | (Protocol::Auto, Some(Found::Initialize | Found::Sse)) => None,
         // The time for the whole connection is the limit where the server is known or said to speak the era.
         (Protocol::Stateless, _) | (Protocol::Auto, Some(Found::Stateless)) => Some(options.connect_timeout),
         (Protocol::Auto, None) => Some(PROBE_LIMIT.min(options.connect_timeout / PROBE_SHARE)),

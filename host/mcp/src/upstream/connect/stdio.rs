@@ -47,6 +47,7 @@ pub(super) async fn connect(
         Ok((shared, hello, process)) => {
             let found = if shared.era().is_some() { Found::Stateless } else { Found::Initialize };
             options.eras.note(key, found);
+            tasks.follow(&shared, &hello);
             Ok(Upstream { shared, hello, process: Some(process), _tasks: tasks })
         }
         Err(failure) => {

@@ -51,13 +51,13 @@ pub(super) async fn exchange(
     }
 }
 
-fn oversize() -> Incoming {
+pub(super) fn oversize() -> Incoming {
     let reason = MalformedReason::Oversize { limit: Limits::WIRE.bytes };
     Incoming::Malformed(Malformed { id: None, side: Side::Response, reason })
 }
 
 /// Deals with the body of a reply: what is malformed there and names nobody concerns the request all the same.
-fn receive(shared: &Arc<Shared>, mut incoming: Incoming, request: Option<u64>) {
+pub(super) fn receive(shared: &Arc<Shared>, mut incoming: Incoming, request: Option<u64>) {
     if let (Incoming::Malformed(malformed), Some(id)) = (&mut incoming, request) {
         malformed.id.get_or_insert_with(|| id.into());
     }
@@ -65,7 +65,12 @@ fn receive(shared: &Arc<Shared>, mut incoming: Incoming, request: Option<u64>) {
 }
 
 /// A refusal may hold a JSON-RPC error, which says more than the status.
-fn refused(failure: HttpFailure, body: &[u8], shared: &Arc<Shared>, request: Option<u64>) -> Result<(), CallError> {
+pub(super) fn refused(
+    failure: HttpFailure,
+    body: &[u8],
+    shared: &Arc<Shared>,
+    request: Option<u64>,
+) -> Result<(), CallError> {
     let error = match read(body) {
         Incoming::Message(Message::Response(response)) => response.outcome.err(),
         Incoming::Unattributed(error) => Some(error),
@@ -124,7 +129,7 @@ async fn follow(
     Err(CallError::Http(HttpFailure::NoAnswer))
 }
 
-fn take(shared: &Arc<Shared>, parsed: Parsed) {
+pub(super) fn take(shared: &Arc<Shared>, parsed: Parsed) {
     match parsed {
         // Other types of event are no messages; an empty one only carries an id.
         Parsed::Event(event) if event.kind == "message" && !event.data.is_empty() => {
