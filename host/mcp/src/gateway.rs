@@ -21,6 +21,7 @@ mod peer;
 mod pool;
 mod publish;
 mod rejudge;
+mod reload;
 mod route;
 mod safe_mode;
 mod server;

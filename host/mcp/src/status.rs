@@ -93,6 +93,8 @@ pub struct ServerStatus {
     pub implementation: Option<String>,
     /// The revision of the protocol that was agreed on.
     pub protocol: Option<String>,
+    /// What becomes of a changed entry that is not in use yet while the former one works; for the operator, escaped.
+    pub pending: Option<String>,
     /// How many items got how far.
     pub counts: Counts,
     /// What is not published, and why.
@@ -113,11 +115,25 @@ impl ServerStatus {
             reason_code: None,
             implementation: None,
             protocol: None,
+            pending: None,
             counts: Counts::default(),
             withheld: Vec::new(),
             started_in: None,
         }
     }
+}
+
+/// What a change of the config changed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ConfigChanges {
+    /// Servers that were not in the config before.
+    pub added: Vec<ServerName>,
+    /// Servers that are not in it any more.
+    pub removed: Vec<ServerName>,
+    /// Servers whose entry or options differ.
+    pub changed: Vec<ServerName>,
+    /// True where items are published under other names.
+    pub naming: bool,
 }
 
 /// The servers that were started for clients with the same capabilities.

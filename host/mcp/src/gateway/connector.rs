@@ -11,6 +11,7 @@ use rmcp::model::{ConstString as _, ProgressNotificationMethod, SubscribeRequest
 use tokio::sync::mpsc;
 
 use super::link::Boxed;
+use super::server::Server;
 use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, Pages, ServerPeer};
 use crate::approver::shown;
 use crate::jsonrpc::ErrorObject;
@@ -58,11 +59,12 @@ impl Launcher for Connector {
         };
         Box::pin(async move {
             let progress = Arc::new(Progress::default());
+            let server = Arc::clone(&peer.server);
             let adapter = Arc::new(PeerAdapter { peer, progress: Arc::clone(&progress) });
             let upstream =
                 Upstream::connect(launching, environment, options, adapter).await.map_err(|error| describe(&error))?;
             let greeting = greeting(&upstream);
-            Ok(Arc::new(UpstreamLink { upstream, greeting, progress }) as Arc<dyn Link>)
+            Ok(Arc::new(UpstreamLink { upstream, greeting, progress, server }) as Arc<dyn Link>)
         })
     }
 }
@@ -167,6 +169,8 @@ struct UpstreamLink {
     upstream: Arc<Upstream>,
     greeting: Greeting,
     progress: Arc<Progress>,
+    /// Its options may change while the connection lasts.
+    server: Arc<Server>,
 }
 
 impl Link for UpstreamLink {
@@ -190,13 +194,14 @@ impl Link for UpstreamLink {
                 let params = object! { "uri" => call.get().name.as_str() };
                 return self.upstream.request(method, Some(&params.into())).await.map_err(translate);
             }
+            let options = CallOptions { timeout: Some(self.server.options().timeout), ..CallOptions::default() };
             let Some(sender) = progress else {
-                return self.upstream.call(call, CallOptions::default()).await.map_err(translate);
+                return self.upstream.call(call, options).await.map_err(translate);
             };
             let number = self.progress.next.fetch_add(1, Ordering::Relaxed);
             self.progress.waiting().insert(number, sender);
             let _waiting = Waiting(&self.progress, number);
-            let options = CallOptions { progress_token: Some(number.into()), ..CallOptions::default() };
+            let options = CallOptions { progress_token: Some(number.into()), ..options };
             self.upstream.call(call, options).await.map_err(translate)
         })
     }

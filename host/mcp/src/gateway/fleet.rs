@@ -33,6 +33,15 @@ pub(crate) struct FleetKey {
     pub(crate) capabilities: CapabilitySet,
 }
 
+/// What servers offer, and which wait for the place of another.
+#[derive(Debug, Default)]
+pub(super) struct Offers {
+    /// What each server offers, by [`Server::index`].
+    pub(super) by_server: HashMap<usize, Arc<Offer>>,
+    /// Servers whose entry changed while the former one works: they take its place once they do.
+    pub(super) proving: HashMap<ServerName, Arc<Server>>,
+}
+
 /// A server with the task that keeps it.
 struct Kept {
     server: Arc<Server>,
@@ -47,9 +56,8 @@ pub(crate) struct Fleet {
     /// Its number; no other fleet of the gateway has or had it.
     pub(crate) number: u64,
     pub(super) definitions: Arc<dyn Definitions>,
-    /// What each server offers, by [`Server::index`]. Locked while what is published changes: two servers that publish at
-    /// once must not lose each other.
-    offers: Mutex<HashMap<usize, Arc<Offer>>>,
+    /// Locked while what is published changes: two servers that publish at once must not lose each other.
+    offers: Mutex<Offers>,
     pub(super) published: ArcSwap<Snapshot>,
     pub(super) versions: watch::Sender<Versions>,
     pub(super) sessions: Mutex<Vec<Arc<ClientSession>>>,
@@ -98,7 +106,7 @@ impl Fleet {
     }
 
     /// Builds a server of this fleet from its part of the config.
-    fn build(&self, config: &portcullis_config::Server) -> Arc<Server> {
+    pub(super) fn build(&self, config: &portcullis_config::Server) -> Arc<Server> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
         let server = Server::new(index, Arc::clone(&config.entry), config.options.clone());
         if self.options().safe_mode.is_some() {
@@ -131,7 +139,7 @@ impl Fleet {
     }
 
     /// Starts a server and keeps it until it is told to stop.
-    fn keep(self: &Arc<Self>, server: &Arc<Server>) {
+    pub(super) fn keep(self: &Arc<Self>, server: &Arc<Server>) {
         server.set_phase(Phase::Connecting, None);
         let keeper = tokio::spawn(keeper::keep(Arc::clone(self), Arc::clone(server)));
         let mut kept = self.locked_kept();
@@ -196,7 +204,17 @@ impl Fleet {
     /// Returns what became of each server.
     pub(crate) fn statuses(&self) -> Vec<ServerStatus> {
         let number = self.number;
-        self.members().iter().map(|server| ServerStatus { fleet: number, ..server.status() }).collect()
+        let status =
+            |server: &Arc<Server>| ServerStatus { fleet: number, pending: self.pending(server), ..server.status() };
+        self.members().iter().map(status).collect()
+    }
+
+    /// Has every server judged again, unless that generation of policies did or does.
+    pub(crate) fn rejudge(&self, generation: u64) {
+        let proving: Vec<_> = self.locked_offers().proving.values().cloned().collect();
+        for server in self.members().iter().chain(&proving) {
+            server.rejudge(generation);
+        }
     }
 
     /// Waits until the first try to reach each server has ended, well or not.
@@ -246,7 +264,7 @@ impl Fleet {
         self.versions.subscribe()
     }
 
-    pub(super) fn locked_offers(&self) -> MutexGuard<'_, HashMap<usize, Arc<Offer>>> {
+    pub(super) fn locked_offers(&self) -> MutexGuard<'_, Offers> {
         self.offers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -37,6 +37,10 @@ impl Fleet {
 
     /// Tells all clients which servers are not available, as a log message that their users can see.
     pub(crate) fn tell_operator(&self, server: &super::server::Server) {
+        if !self.members().contains(server) {
+            // One of its name may work; what is published tells of that one.
+            return;
+        }
         let Some(text) = instructions::down(&[server.status()]) else {
             return;
         };

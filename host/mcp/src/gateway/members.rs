@@ -26,6 +26,11 @@ impl Members {
         self.list.iter()
     }
 
+    /// Returns true where this very server is one of them, not another one of its name.
+    pub(crate) fn contains(&self, server: &Server) -> bool {
+        self.get(server.name()).is_some_and(|member| member.index == server.index)
+    }
+
     /// Returns the server of that name.
     pub(crate) fn get(&self, name: &ServerName) -> Option<&Arc<Server>> {
         self.by_name.get(name)

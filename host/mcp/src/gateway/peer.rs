@@ -29,7 +29,7 @@ const MOST_NOTIFICATIONS: usize = 64;
 #[derive(Debug)]
 pub(crate) struct ServerPeer {
     fleet: Weak<Fleet>,
-    server: Arc<Server>,
+    pub(super) server: Arc<Server>,
     /// Which connection it is.
     pub(crate) number: u64,
     passing: mpsc::Sender<Passing>,

@@ -139,6 +139,11 @@ impl Gateway {
 }
 
 impl Pool {
+    /// Returns the fleets that run.
+    pub(super) fn fleets(&self) -> &[Arc<Fleet>] {
+        &self.fleets
+    }
+
     /// Returns true where a fleet of that key finds a place. The last one is kept for the empty set.
     fn may_start(&self, wanted: &FleetKey) -> bool {
         let empty = CapabilitySet::default();

@@ -1,6 +1,5 @@
 //! From what servers list to what is published.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use portcullis_gates::{Cleared, Context, Listed, ListedItem, Withheld};
@@ -8,6 +7,7 @@ use portcullis_model::{CatalogueEntry, ItemKind};
 use portcullis_registry::{Advertised, Catalogue, Filter, Offer, Published, Reason, Unpublished};
 
 use super::faults::{PAUSES, is_fault};
+use super::fleet::Offers;
 use super::items::RawListing;
 use super::link::Boxed;
 use super::members::Members;
@@ -100,11 +100,15 @@ impl Fleet {
     /// Publishes what a server offers now, or withdraws everything of it. Clients hear of what changed.
     pub(crate) fn publish(&self, server: &Server, offer: Option<Offer>) {
         let mut offers = self.locked_offers();
+        let members = self.members();
+        if !members.contains(server) {
+            return self.succeed(&mut offers, server, offer);
+        }
         match offer {
-            Some(offer) => offers.insert(server.index, Arc::new(offer)),
-            None => offers.remove(&server.index),
+            Some(offer) => offers.by_server.insert(server.index, Arc::new(offer)),
+            None => offers.by_server.remove(&server.index),
         };
-        self.rebuild(self.members(), &offers);
+        self.rebuild(members, &offers);
     }
 
     /// Publishes anew without a change of offers: the state of a server changed.
@@ -114,9 +118,10 @@ impl Fleet {
     }
 
     /// Builds and publishes the snapshot of all offers. They are locked until it is in place.
-    fn rebuild(&self, members: Arc<Members>, offers: &HashMap<usize, Arc<Offer>>) {
-        let present: Vec<Arc<Offer>> = members.iter().filter_map(|server| offers.get(&server.index).cloned()).collect();
-        let offering = |server: &Server| offers.contains_key(&server.index);
+    pub(super) fn rebuild(&self, members: Arc<Members>, offers: &Offers) {
+        let present: Vec<Arc<Offer>> =
+            members.iter().filter_map(|server| offers.by_server.get(&server.index).cloned()).collect();
+        let offering = |server: &Server| offers.by_server.contains_key(&server.index);
         let catalogue = Catalogue::build(&self.shared.arrangement.load().naming, &present);
         let notice = self.notice(&members, offering);
         let snapshot = Snapshot::new(members, catalogue, notice);

@@ -15,9 +15,7 @@ pub(crate) async fn follow(gateway: Weak<Gateway>, mut generations: watch::Recei
         };
         tracing::info!(generation, "a new policy set judges again what runs and what is published");
         for fleet in gateway.fleets() {
-            for server in fleet.members().iter() {
-                server.rejudge(generation);
-            }
+            fleet.rejudge(generation);
         }
     }
 }

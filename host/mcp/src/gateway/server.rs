@@ -88,6 +88,13 @@ impl Server {
         self.options.load_full()
     }
 
+    /// Has it treated in another way from now on; its entry and all that it lists are judged again.
+    pub(crate) fn treat(&self, entry: Arc<ServerEntry>, options: ServerOptions) {
+        self.entry.store(entry);
+        self.options.store(Arc::new(options));
+        self.wishes.add(|wanted| wanted.rejudge = true);
+    }
+
     /// Notes that all of it is judged from here on by that generation of policies or a later one.
     pub(crate) fn begin_judging(&self, generation: u64) {
         self.judged.store(generation, Ordering::Release);

@@ -231,6 +231,12 @@ impl Setup {
         self
     }
 
+    /// A server that the config does not name yet.
+    pub(super) fn spare(mut self, name: &str, server: Scripted) -> Self {
+        self.servers.insert(name.to_owned(), Arc::new(server));
+        self
+    }
+
     pub(super) fn config(mut self, section: &str) -> Self {
         self.config.push_str(section);
         self
@@ -277,6 +283,11 @@ impl Running {
         tokio::spawn(crate::serve_stdio(Arc::clone(&self.gateway), reader, writer));
         let (reader, writer) = tokio::io::split(near);
         Client { lines: BufReader::new(reader).lines(), writer, next: 1, others: VecDeque::new() }
+    }
+
+    /// Takes another config.
+    pub(super) fn reload(&self, text: &str) -> crate::status::ConfigChanges {
+        self.gateway.reconfigure(&Config::parse(text, "test.yaml", Origin::ConfigFile, &Surroundings::new(|_| None)))
     }
 
     /// Publishes a set with these policies only.
