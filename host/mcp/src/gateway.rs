@@ -2,6 +2,7 @@
 
 mod ask;
 mod back_off;
+mod breaker;
 mod call;
 mod capabilities;
 mod connector;
@@ -20,6 +21,7 @@ mod options;
 mod peer;
 mod pool;
 mod publish;
+mod reach;
 mod rejudge;
 mod reload;
 mod route;
@@ -29,6 +31,8 @@ mod sessions;
 mod shared;
 mod snapshot;
 mod stateless;
+mod turns;
+mod usage;
 mod utility;
 mod wishes;
 

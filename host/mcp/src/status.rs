@@ -1,46 +1,13 @@
 //! What became of each server, for people and for `--json` output.
 
+mod phase;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
 use portcullis_model::{ItemKind, PolicyName, Principal, ServerName};
 
-/// Where a server is in its life.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Phase {
-    /// Named in the config and not started yet.
-    #[default]
-    Configured,
-    /// Being screened, started, connected, listed or scanned.
-    Connecting,
-    /// Its items are published.
-    Ready,
-    /// It could not be reached, or it ended; the reason says whether another try is due.
-    Failed,
-    /// The config gate refused it, or a new policy set stopped it.
-    Denied,
-    /// Switched off in the config, or by safe mode.
-    Disabled,
-}
-
-impl Phase {
-    /// Returns the name used in output.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Configured => "configured",
-            Self::Connecting => "connecting",
-            Self::Ready => "ready",
-            Self::Failed => "failed",
-            Self::Denied => "denied",
-            Self::Disabled => "disabled",
-        }
-    }
-
-    /// Returns true once the first try to reach the server has ended, well or not.
-    pub fn is_settled(self) -> bool {
-        match self {
-            Self::Configured | Self::Connecting => false,
-            Self::Ready | Self::Failed | Self::Denied | Self::Disabled => true,
-        }
-    }
-}
+pub use phase::Phase;
 
 /// Something that a server listed and that is not published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +41,48 @@ pub struct Counts {
     pub withheld: usize,
 }
 
+/// What a server was used for since the gateway started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Calls, reads and completions that were sent to it.
+    pub requests: u64,
+    /// How many of them it answered with an error, or with a result that says it is one.
+    pub errors: u64,
+    /// How many of them it did not answer, or not usably.
+    pub unanswered: u64,
+    /// Tokens in what was sent, estimated: bytes of text, by four.
+    pub tokens_sent: u64,
+    /// Tokens in what it answered, estimated likewise.
+    pub tokens_received: u64,
+    /// How often each tool was called, by the server's own names.
+    pub tools: BTreeMap<String, u64>,
+    /// How often tools were called that are not counted by name, as there are too many.
+    pub other_tools: u64,
+}
+
+/// Whether calls are let through to a server that failed several times in a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Breaker {
+    /// They are.
+    #[default]
+    Closed,
+    /// They are refused at once, for so long.
+    Open(Duration),
+    /// The next one, or the one that runs, decides.
+    HalfOpen,
+}
+
+impl Breaker {
+    /// Returns the name used in output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open(_) => "open",
+            Self::HalfOpen => "half-open",
+        }
+    }
+}
+
 /// What became of one server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerStatus {
@@ -85,7 +94,11 @@ pub struct ServerStatus {
     pub transport: &'static str,
     /// Where it is in its life.
     pub phase: Phase,
-    /// Why it is not ready: for the operator, escaped and bounded.
+    /// Since when it is there.
+    pub since: SystemTime,
+    /// How long until it is tried again, where that is due.
+    pub retry_in: Option<Duration>,
+    /// Why it is there, where that needs a word: for the operator, escaped and bounded.
     pub reason: Option<String>,
     /// Stable code of the reason, written by the host: safe to show to the model.
     pub reason_code: Option<String>,
@@ -100,7 +113,13 @@ pub struct ServerStatus {
     /// What is not published, and why.
     pub withheld: Vec<WithheldItem>,
     /// How long the last successful start took, from the config gate to published.
-    pub started_in: Option<std::time::Duration>,
+    pub started_in: Option<Duration>,
+    /// How often it was started or connected.
+    pub starts: u64,
+    /// Whether calls are let through to it.
+    pub breaker: Breaker,
+    /// What it was used for.
+    pub usage: Usage,
 }
 
 impl ServerStatus {
@@ -111,6 +130,8 @@ impl ServerStatus {
             fleet: 0,
             transport,
             phase: Phase::Configured,
+            since: SystemTime::now(),
+            retry_in: None,
             reason: None,
             reason_code: None,
             implementation: None,
@@ -119,6 +140,9 @@ impl ServerStatus {
             counts: Counts::default(),
             withheld: Vec::new(),
             started_in: None,
+            starts: 0,
+            breaker: Breaker::Closed,
+            usage: Usage::default(),
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use portcullis_config::{Config, ServerOptions};
-use portcullis_mcp::status::{Phase, ServerStatus, Status};
+use portcullis_mcp::status::{ServerStatus, Status, Usage};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
 use portcullis_store::{JournalEntry, JournalReader as _, Query};
@@ -116,7 +116,7 @@ fn passages_since(composition: &Composition, last: i64) -> Result<Vec<JournalEnt
 
 impl Survey {
     fn all_ready(&self) -> bool {
-        !self.status.servers.is_empty() && self.status.servers.iter().all(|server| server.phase == Phase::Ready)
+        !self.status.servers.is_empty() && self.status.servers.iter().all(|server| server.phase.is_up())
     }
 
     fn tools_of<'a>(&'a self, server: &'a ServerStatus) -> impl Iterator<Item = &'a str> {
@@ -133,6 +133,9 @@ impl Survey {
             "name" => server.server.as_str(),
             "transport" => server.transport,
             "phase" => server.phase.as_str(),
+            "since_ms" => unix_ms(server.since),
+            "starts" => server.starts,
+            "breaker" => server.breaker.as_str(),
         };
         let mut optional = |key: &str, value: Option<&str>| {
             if let Some(value) = value {
@@ -143,9 +146,12 @@ impl Survey {
         optional("reason", server.reason.as_deref());
         optional("implementation", server.implementation.as_deref());
         optional("protocol", server.protocol.as_deref());
-        if let Some(started_in) = server.started_in {
-            object.insert("started_in_ms", u64::try_from(started_in.as_millis()).unwrap_or(u64::MAX));
+        for (key, time) in [("started_in_ms", server.started_in), ("retry_in_ms", server.retry_in)] {
+            if let Some(time) = time {
+                object.insert(key, millis(time));
+            }
         }
+        object.insert("usage", usage_to_value(&server.usage));
         let counts = server.counts;
         object.insert("tools", self.tools_of(server).map(Value::from).collect::<Vec<_>>());
         object.insert("tools_filtered", counts.tools_filtered as u64);
@@ -172,8 +178,9 @@ impl Survey {
 
     fn write_server(&self, server: &ServerStatus, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "{}: {}", one_line(server.server.as_str()), server.phase.as_str())?;
-        if let Some(started_in) = server.started_in {
-            write!(out, " in {:.2} s", started_in.as_secs_f64())?;
+        match server.started_in.filter(|_| server.phase.is_up()) {
+            Some(started_in) => write!(out, " in {:.2} s", started_in.as_secs_f64())?,
+            None => write!(out, " for {} s", server.since.elapsed().unwrap_or_default().as_secs())?,
         }
         let about = [server.implementation.as_deref(), server.protocol.as_deref(), Some(server.transport)];
         let about: Vec<_> = about.into_iter().flatten().collect();
@@ -182,7 +189,7 @@ impl Survey {
             writeln!(out, "  {}", one_line(reason))?;
         }
         let counts = server.counts;
-        if server.phase == Phase::Ready {
+        if server.phase.is_up() {
             let tools: Vec<_> = self.tools_of(server).map(one_line).collect();
             write!(out, "  {} of {} published", tools.len(), count(counts.tools_listed, "tool"))?;
             if counts.tools_filtered > 0 {
@@ -203,6 +210,32 @@ impl Survey {
         }
         passages::write_text(self.passages_of(server), out)
     }
+}
+
+fn usage_to_value(usage: &Usage) -> Value {
+    let mut tools = Object::new();
+    for (name, count) in &usage.tools {
+        tools.insert(name.as_str(), *count);
+    }
+    object! {
+        "requests" => usage.requests,
+        "errors" => usage.errors,
+        "unanswered" => usage.unanswered,
+        "tokens_sent_estimate" => usage.tokens_sent,
+        "tokens_received_estimate" => usage.tokens_received,
+        "tools" => tools,
+        "other_tools" => usage.other_tools,
+    }
+    .into()
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Milliseconds since the start of 1970, as the journal counts them.
+fn unix_ms(time: SystemTime) -> u64 {
+    millis(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }
 
 impl Report for Survey {

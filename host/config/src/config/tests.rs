@@ -131,7 +131,7 @@ fn every_documented_key_is_read() {
     let environment: Vec<_> = environment.iter().map(|(name, value)| (name.as_str(), value.expose())).collect();
     assert_eq!(environment, [("TOKEN", "s3cr3t"), ("LEVEL", "3"), ("VERBOSE", "true")]);
     let options = &local.options;
-    assert!(options.enabled && options.lazy && options.supports_parallel_tool_calls);
+    assert!(options.enabled && options.lazy && options.supports_parallel_tool_calls == Some(true));
     assert_eq!(options.timeout, Duration::from_millis(12_500));
     assert_eq!(options.connect_timeout, Duration::from_secs(30));
     assert_eq!(options.keepalive_interval, Duration::from_secs(5));

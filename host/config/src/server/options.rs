@@ -85,8 +85,9 @@ pub struct ServerOptions {
     pub idle_timeout: Option<Duration>,
     /// A stdio server that has run for this long is restarted when it is idle.
     pub max_lifetime: Option<Duration>,
-    /// True where calls may run at the same time.
-    pub supports_parallel_tool_calls: bool,
+    /// False where calls are sent one after the other. Nothing where the config does not say: they then run at the same
+    /// time, as the protocol allows.
+    pub supports_parallel_tool_calls: Option<bool>,
     /// True where the server starts at first use.
     pub lazy: bool,
     /// How far the server is trusted; nothing where the config does not say.
@@ -117,7 +118,7 @@ impl Default for ServerOptions {
             keepalive_interval: Duration::from_mins(3),
             idle_timeout: None,
             max_lifetime: None,
-            supports_parallel_tool_calls: false,
+            supports_parallel_tool_calls: None,
             lazy: false,
             trust: None,
             protocol: Protocol::Auto,

@@ -65,7 +65,7 @@ fn options(fields: &mut Fields<'_, '_>, surroundings: &Surroundings, is_http: bo
         keepalive_interval: keepalive(fields).unwrap_or(defaults.keepalive_interval),
         idle_timeout,
         max_lifetime,
-        supports_parallel_tool_calls: fields.boolish("supports_parallel_tool_calls").unwrap_or_default(),
+        supports_parallel_tool_calls: fields.boolish("supports_parallel_tool_calls"),
         lazy: fields.boolish("lazy").unwrap_or_default(),
         trust: trust(fields),
         protocol: protocol(fields),

@@ -10,8 +10,11 @@ use portcullis_model::{CallKind, PinState, ResultKind};
 use rmcp::model::{ConstString as _, ProgressNotificationMethod};
 use tokio::sync::mpsc;
 
+use super::breaker::{Admitted, Held, Strike};
+use super::reach::{held_back, unavailable};
 use super::route::Route;
 use super::server::{Connected, Server};
+use super::turns::TooManyWait;
 use super::{Answer, Fleet, LinkError, eras};
 use crate::downstream::{ClientSession, Reply, own_code};
 use crate::jsonrpc::ErrorObject;
@@ -51,7 +54,11 @@ impl Fleet {
         }
         let route = match route {
             Ok(route) => route,
-            Err(error) => return Reply::Error(error),
+            Err(error) => {
+                let name = params.get("name").and_then(Value::as_str).filter(|_| kind == CallKind::Tool);
+                let withdrawn = if let Some(name) = name { self.call_withdrawn(name).await } else { None };
+                return withdrawn.unwrap_or(Reply::Error(error));
+            }
         };
         if let Some(utility) = route.utility {
             return self.use_utility(&session, route, utility, params).await;
@@ -84,7 +91,10 @@ impl Fleet {
         let server = &route.server;
         let as_tool = route.kind == CallKind::Tool || route.utility.is_some();
         // Asked before the gate as well: nobody should have to approve what cannot be sent.
-        if server.connected().is_none() {
+        if let Some(Held(left)) = server.breaker.held() {
+            return held_back(server, left, as_tool);
+        }
+        if self.reach(server).await.is_none() {
             return unavailable(server, as_tool);
         }
         let context = self.context(session, server);
@@ -107,18 +117,30 @@ impl Fleet {
                 return Reply::refused(&refusal, as_tool);
             }
         };
-        let Some(connected) = server.connected() else {
+        // The time limit of a call starts when it is sent.
+        let _turn = match server.turns.take(server.options().supports_parallel_tool_calls == Some(false)).await {
+            Ok(turn) => turn,
+            Err(TooManyWait { most }) => return failure(server, &LinkError::Busy { most }, as_tool),
+        };
+        let Some(connected) = self.reach(server).await else {
             return unavailable(server, as_tool);
         };
+        let admitted = match server.breaker.admit() {
+            Ok(admitted) => admitted,
+            Err(Held(left)) => return held_back(server, left, as_tool),
+        };
         let guard = server.note_call(session.number);
+        server.usage.note_sent(route.kind, &route.name, &cleared.get().params);
         let mut outcome = send(self, session, &context, server, &connected, &cleared, verb, token.clone()).await;
         if outcome == Err(LinkError::Expired)
-            && let Some(connected) = self.reconnected(server, connected.number).await
+            && let Some(connected) = self.reach_anew(server, connected.number, LONGEST_RECONNECT).await
         {
             // Nothing was done the first time, so this is no second call: what was cleared is sent as it was cleared.
             outcome = send(self, session, &context, server, &connected, &cleared, verb, token).await;
         }
         drop(guard);
+        server.usage.note_outcome(&outcome);
+        note_outcome(server, admitted, connected.number, &outcome);
         match outcome {
             Ok(answer) => {
                 server.answers.fetch_add(1, Ordering::Relaxed);
@@ -127,20 +149,6 @@ impl Fleet {
             }
             Err(error) => failure(server, &error, as_tool),
         }
-    }
-
-    /// Waits a while for another connection than the one of that number.
-    async fn reconnected(&self, server: &Server, number: u64) -> Option<Arc<Connected>> {
-        let waiting = async {
-            loop {
-                let progressed = self.progressed.notified();
-                if let Some(connected) = server.connected().filter(|connected| connected.number != number) {
-                    return connected;
-                }
-                progressed.await;
-            }
-        };
-        tokio::time::timeout(LONGEST_RECONNECT, waiting).await.ok()
     }
 
     /// Passes an answer through the result gate.
@@ -214,16 +222,25 @@ async fn send(
     }
 }
 
-fn unavailable(server: &Server, as_tool: bool) -> Reply {
-    let status = server.status();
-    let code = status.reason_code.as_deref().unwrap_or(status.phase.as_str());
-    let text = format!(
-        "The MCP server `{}` is not available (state: {}, code: {code}) and nothing was sent to it. Do not retry at once; \
-         tell the user if you need it.",
-        crate::approver::shown(server.name().as_str(), 64),
-        status.phase.as_str(),
-    );
-    Reply::failed(&text, own_code::SERVER_UNAVAILABLE, "server-unavailable", as_tool)
+/// Tells the breaker how a call went. What the server itself answers, an error or not, is an answer.
+fn note_outcome(server: &Server, admitted: Admitted<'_>, number: u64, outcome: &Result<Answer, LinkError>) {
+    match outcome {
+        Ok(_) => {
+            if admitted.answered() {
+                tracing::info!(server = %server.name(), "a call was answered: calls are let through again");
+                server.set_held_back(false);
+            }
+        }
+        // Nothing was asked of the server, it only forgot who asks, or it was not given what it asked for.
+        Err(LinkError::Busy { .. } | LinkError::Expired | LinkError::NotAnswered { .. }) => {}
+        Err(error) => {
+            let lost = matches!(error, LinkError::Gone { .. });
+            if admitted.failed(if lost { Strike::Lost(number) } else { Strike::NoAnswer }) {
+                tracing::warn!(server = %server.name(), %error, "calls failed in a row and are held back for a while");
+                server.set_held_back(true);
+            }
+        }
+    }
 }
 
 fn failure(server: &Server, error: &LinkError, as_tool: bool) -> Reply {
@@ -238,6 +255,14 @@ fn failure(server: &Server, error: &LinkError, as_tool: bool) -> Reply {
             ),
             own_code::TIMED_OUT,
             "timed-out",
+        ),
+        LinkError::Busy { most } => (
+            format!(
+                "{most} requests are waiting for the MCP server `{name}` already, so this one was not sent. Nothing was \
+                 done. Do not retry at once."
+            ),
+            own_code::TOO_MANY,
+            "server-busy",
         ),
         LinkError::Gone { sent: false, .. } | LinkError::Expired => (
             format!("The MCP server `{name}` ended before the call reached it. Nothing was done."),

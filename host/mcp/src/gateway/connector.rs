@@ -14,13 +14,13 @@ use super::link::Boxed;
 use super::server::Server;
 use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, Pages, ServerPeer};
 use crate::approver::shown;
-use crate::jsonrpc::ErrorObject;
+use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{Listable, Verb};
 use crate::transport::http::HttpFailure;
 use crate::transport::stdio::StderrSink;
 use crate::upstream::{
-    BoxFuture, CallError, CallOptions, CloseReason, ConnectError, ConnectFailure, ConnectOptions, Eras, ListMethod,
-    Peer, Upstream,
+    BoxFuture, CallError, CallOptions, CloseReason, ConnectError, ConnectFailure, ConnectOptions, Eras, Incomplete,
+    ListMethod, Peer, Upstream,
 };
 
 /// Makes the place where lines of a server's standard error are kept.
@@ -219,8 +219,9 @@ impl Link for UpstreamLink {
                 .excluded
                 .iter()
                 .map(|excluded| format!("the tool `{}` is left out: {}", shown(&excluded.name, 64), excluded.reason));
+            let incomplete = listing.incomplete.filter(|incomplete| !lacks_templates(method, incomplete));
             let reasons: Vec<String> =
-                listing.incomplete.map(|incomplete| incomplete.to_string()).into_iter().chain(excluded).collect();
+                incomplete.map(|incomplete| incomplete.to_string()).into_iter().chain(excluded).collect();
             let incomplete = (!reasons.is_empty()).then(|| reasons.join("; "));
             Ok(Pages { items: listing.items, incomplete })
         })
@@ -242,11 +243,18 @@ impl Link for UpstreamLink {
     }
 }
 
+/// Returns true where a server has resources and does not know templates of them, as many do: nothing is missing.
+fn lacks_templates(method: ListMethod, incomplete: &Incomplete) -> bool {
+    method == ListMethod::ResourceTemplates
+        && matches!(incomplete, Incomplete::Refused(error) if error.code() == code::METHOD_NOT_FOUND)
+}
+
 fn translate(error: CallError) -> LinkError {
     match error {
         CallError::Timeout(limit) => LinkError::TimedOut { limit },
         CallError::Closed(reason) => LinkError::Gone { detail: reason.to_string(), sent: true },
-        CallError::Busy(_) | CallError::Gated => LinkError::Gone { detail: error.to_string(), sent: false },
+        CallError::Busy(most) => LinkError::Busy { most },
+        CallError::Gated => LinkError::Gone { detail: error.to_string(), sent: false },
         CallError::Http(HttpFailure::SessionExpired) => LinkError::Expired,
         CallError::Http(failure) => {
             let sent = !matches!(failure, HttpFailure::Unreachable(_));

@@ -4,7 +4,7 @@ use portcullis_model::json::Value;
 
 use super::Fleet;
 use crate::approver::shown;
-use crate::status::{Phase, ServerStatus};
+use crate::status::ServerStatus;
 
 /// All instructions together: a few pages. Some clients put them into every prompt.
 const LONGEST: usize = 16 * 1024;
@@ -55,7 +55,7 @@ impl Fleet {
 pub(crate) fn down(statuses: &[ServerStatus]) -> Option<String> {
     let named: Vec<String> = statuses
         .iter()
-        .filter(|status| matches!(status.phase, Phase::Failed | Phase::Denied))
+        .filter(|status| status.phase.is_down())
         .map(|status| {
             let code = status.reason_code.as_deref().unwrap_or("unknown");
             format!("`{}` ({}: {code})", shown(status.server.as_str(), 64), status.phase.as_str())

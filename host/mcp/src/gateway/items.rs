@@ -1,10 +1,13 @@
 //! From what a server lists to items that can be judged, one bad item at a time.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use portcullis_gates::ListedItem;
 use portcullis_model::json::Value;
 use portcullis_model::{ItemKind, ServerName};
+
+use crate::approver::shown;
+use crate::method::Listable;
 
 /// Longer names and URIs serve nobody; providers refuse tool names above 64 characters, URIs may be a few thousand.
 const LONGEST_NAME: usize = 4_096;
@@ -22,6 +25,19 @@ pub(crate) struct RawListing {
     pub(crate) templates: Vec<Value>,
     /// The instructions of the handshake.
     pub(crate) instructions: Option<String>,
+    /// What could not be listed whole, and why, in the host's words.
+    pub(crate) incomplete: HashMap<Listable, String>,
+}
+
+impl RawListing {
+    /// Returns what could not be listed whole, for the operator.
+    pub(crate) fn incomplete(&self) -> Option<String> {
+        /// Each is a sentence of the host's.
+        const LONGEST: usize = 1_000;
+        let all = Listable::ALL.iter().filter_map(|listable| self.incomplete.get(listable)).cloned();
+        let text = all.collect::<Vec<_>>().join("; ");
+        (!text.is_empty()).then(|| shown(&text, LONGEST))
+    }
 }
 
 /// Well-formed items, and the others with the reason.
@@ -212,6 +228,7 @@ mod tests {
             resources: value(r#"{"uri":"file:///x","name":"r"}"#),
             templates: value(r#"{"uriTemplate":"file:///{x}","name":"t"}"#),
             instructions: Some("Read this.".to_owned()),
+            ..RawListing::default()
         };
         let names: Vec<String> = sort(&listing).items.into_iter().map(|item| item.name).collect();
         assert_eq!(names, ["t", "p", "file:///x", "file:///{x}", ""]);

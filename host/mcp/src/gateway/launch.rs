@@ -73,32 +73,23 @@ impl Fleet {
     }
 }
 
-/// Lists everything that a server advertises. A list that fails costs no other; what failed is returned beside.
-pub(crate) async fn list_all(link: &dyn Link) -> Result<(RawListing, Vec<String>), LinkError> {
+/// Lists everything that a server advertises. A list that fails costs no other; the listing says what failed.
+pub(crate) async fn list_all(link: &dyn Link) -> Result<RawListing, LinkError> {
     let mut raw = RawListing { instructions: link.greeting().instructions.clone(), ..RawListing::default() };
-    let mut failures = Vec::new();
-    for listable in [Listable::Tools, Listable::Prompts, Listable::Resources, Listable::Templates] {
-        list_one(link, listable, &mut raw, &mut failures).await?;
+    for listable in Listable::ALL {
+        list_one(link, listable, &mut raw).await?;
     }
-    Ok((raw, failures))
+    Ok(raw)
 }
 
 /// Lists one kind anew. Where that fails the former list stands: the server offers it still.
-pub(crate) async fn list_one(
-    link: &dyn Link,
-    listable: Listable,
-    raw: &mut RawListing,
-    failures: &mut Vec<String>,
-) -> Result<(), LinkError> {
+pub(crate) async fn list_one(link: &dyn Link, listable: Listable, raw: &mut RawListing) -> Result<(), LinkError> {
     if !link.greeting().declares(listable.capability()) {
         return Ok(());
     }
-    match link.list(listable).await {
+    let failure = match link.list(listable).await {
         Ok(Pages { items, incomplete }) => {
             let failed = items.is_empty() && incomplete.is_some();
-            if let Some(incomplete) = incomplete {
-                failures.push(format!("{listable:?}: {incomplete}"));
-            }
             let place = match listable {
                 Listable::Tools => &mut raw.tools,
                 Listable::Prompts => &mut raw.prompts,
@@ -108,9 +99,14 @@ pub(crate) async fn list_one(
             if !failed {
                 *place = items;
             }
+            incomplete
         }
         Err(error @ LinkError::Gone { .. }) => return Err(error),
-        Err(error) => failures.push(format!("{listable:?}: {error}")),
-    }
+        Err(error) => Some(error.to_string()),
+    };
+    match failure {
+        Some(failure) => raw.incomplete.insert(listable, format!("{listable:?}: {failure}")),
+        None => raw.incomplete.remove(&listable),
+    };
     Ok(())
 }

@@ -62,6 +62,12 @@ pub(crate) enum LinkError {
         /// False where nothing was sent.
         sent: bool,
     },
+    /// Too many requests wait for the server; this one was not sent.
+    #[error("{most} requests are waiting for it already")]
+    Busy {
+        /// How many may.
+        most: usize,
+    },
     /// The server did not know the session any more and did nothing. A new connection is on its way.
     #[error("the session was not known to it any more")]
     Expired,

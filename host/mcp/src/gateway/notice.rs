@@ -10,7 +10,7 @@ use super::members::Members;
 use super::server::Server;
 use crate::approver::shown;
 use crate::downstream::Reply;
-use crate::status::{Phase, ServerStatus};
+use crate::status::{ServerStatus, Usage};
 
 /// The published name of the tool. Where a server has a tool of that name, that one stands.
 pub(crate) const STATUS_TOOL: &str = "portcullis_status";
@@ -38,13 +38,10 @@ impl Fleet {
         let statuses: Vec<ServerStatus> = self.members().iter().map(|server| server.status()).collect();
         for status in statuses.iter().take(MOST_SERVERS) {
             let code = status.reason_code.as_deref().map_or_else(String::new, |code| format!(", code: {code}"));
-            let tools = match status.phase {
-                Phase::Ready => format!(", {} tools", status.counts.tools_exposed),
-                Phase::Configured | Phase::Connecting | Phase::Failed | Phase::Denied | Phase::Disabled => {
-                    String::new()
-                }
-            };
-            lines.push(format!("{}: {}{code}{tools}", shown(status.server.as_str(), 64), status.phase.as_str()));
+            let tools =
+                if status.phase.is_up() { format!(", {} tools", status.counts.tools_exposed) } else { String::new() };
+            let used = used(&status.usage);
+            lines.push(format!("{}: {}{code}{tools}{used}", shown(status.server.as_str(), 64), status.phase.as_str()));
         }
         let more = statuses.len().saturating_sub(MOST_SERVERS);
         if more > 0 {
@@ -54,6 +51,18 @@ impl Fleet {
         let block: Value = object! { "type" => "text", "text" => lines.join("\n") }.into();
         Reply::Own(object! { "content" => vec![block] }.into())
     }
+}
+
+/// Returns what a server was used for, in words; nothing where it was not.
+fn used(usage: &Usage) -> String {
+    let Usage { requests, errors, unanswered, tokens_sent, tokens_received, .. } = usage;
+    if *requests == 0 {
+        return String::new();
+    }
+    format!(
+        ", {requests} requests ({errors} errors, {unanswered} without an answer), about {tokens_sent} tokens sent and \
+         {tokens_received} received"
+    )
 }
 
 /// Returns the definition of the status tool.

@@ -1,15 +1,20 @@
 //! One server as the gateway knows it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use portcullis_config::ServerOptions;
 use portcullis_model::{Launch, ServerEntry, ServerName};
 use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::Link;
+use super::breaker::Breaker;
+use super::turns::Turns;
+use super::usage::Usage;
 use super::wishes::Wishes;
 use crate::status::{Phase, ServerStatus};
 
@@ -17,6 +22,24 @@ use crate::status::{Phase, ServerStatus};
 pub(crate) struct Connected {
     pub(crate) link: Arc<dyn Link>,
     pub(crate) number: u64,
+}
+
+/// What is told of a server, with what it is made of.
+struct Kept {
+    status: ServerStatus,
+    /// When it is tried again.
+    retry_at: Option<Instant>,
+    /// Why what it offers is not whole, where it is not.
+    incomplete: Option<String>,
+    /// True while calls are held back.
+    held_back: bool,
+}
+
+/// A step in the life of a server.
+struct Step {
+    phase: Phase,
+    reason: Option<(String, String)>,
+    retry_at: Option<Instant>,
 }
 
 /// One server as the gateway knows it.
@@ -34,12 +57,20 @@ pub(crate) struct Server {
     judged: AtomicU64,
     /// Answers that came since the last connection: real traffic proves a server.
     pub(crate) answers: AtomicU64,
+    /// Whether calls are let through.
+    pub(crate) breaker: Breaker,
+    /// Whose turn it is, where calls are sent one after the other.
+    pub(crate) turns: Turns,
+    /// What it was used for.
+    pub(crate) usage: Usage,
     connected: ArcSwapOption<Connected>,
-    status: Mutex<ServerStatus>,
+    status: Mutex<Kept>,
     /// Calls that are running, by the number of their session: who a request of the server belongs to.
     callers: Mutex<HashMap<u64, usize>>,
     drained: Notify,
     settled: AtomicBool,
+    /// The published names of tools that were withdrawn because the server is parked: a call of one is told so.
+    withdrawn: Mutex<HashSet<String>>,
 }
 
 impl std::fmt::Debug for Server {
@@ -56,6 +87,7 @@ impl Server {
             Launch::Http { .. } => "http",
         };
         let status = ServerStatus::configured(entry.name.clone(), transport);
+        let status = Kept { status, retry_at: None, incomplete: None, held_back: false };
         Self {
             index,
             name: entry.name.clone(),
@@ -65,11 +97,15 @@ impl Server {
             tool_rounds: AtomicU32::new(0),
             judged: AtomicU64::new(0),
             answers: AtomicU64::new(0),
+            breaker: Breaker::default(),
+            turns: Turns::default(),
+            usage: Usage::default(),
             connected: ArcSwapOption::empty(),
             status: Mutex::new(status),
             callers: Mutex::default(),
             drained: Notify::new(),
             settled: AtomicBool::new(false),
+            withdrawn: Mutex::default(),
         }
     }
 
@@ -124,9 +160,24 @@ impl Server {
         self.connected.swap(connected)
     }
 
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Returns what became of it.
     pub(crate) fn status(&self) -> ServerStatus {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        let kept = self.kept();
+        ServerStatus {
+            retry_in: kept.retry_at.map(|at| at.saturating_duration_since(Instant::now())),
+            breaker: self.breaker.shown(),
+            usage: self.usage.shown(),
+            ..kept.status.clone()
+        }
+    }
+
+    /// Returns where it is in its life.
+    pub(crate) fn phase(&self) -> Phase {
+        self.kept().status.phase
     }
 
     /// Returns true once the first try to reach it has ended. Later tries do not count: lists would wait for each.
@@ -136,20 +187,89 @@ impl Server {
 
     /// Changes what is told of it.
     pub(crate) fn set_status(&self, change: impl FnOnce(&mut ServerStatus)) {
-        change(&mut self.status.lock().unwrap_or_else(PoisonError::into_inner));
+        change(&mut self.kept().status);
     }
 
     /// Sets where it is in its life, and why.
     pub(crate) fn set_phase(&self, phase: Phase, reason: Option<(&str, String)>) {
-        if phase.is_settled() {
+        let reason = reason.map(|(code, text)| (code.to_owned(), text));
+        self.step(&mut self.kept(), Step { phase, reason, retry_at: None });
+    }
+
+    /// Notes that it is not available, and when it is tried again, where it is by itself.
+    pub(crate) fn set_down(&self, phase: Phase, code: &str, text: String, retry_at: Option<Instant>) {
+        self.step(&mut self.kept(), Step { phase, reason: Some((code.to_owned(), text)), retry_at });
+    }
+
+    /// Changes when it is tried again.
+    pub(crate) fn set_retry(&self, at: Instant) {
+        self.kept().retry_at = Some(at);
+    }
+
+    /// Notes that it is connected and published; `incomplete` says what of it could not be listed.
+    pub(crate) fn set_up(&self, incomplete: Option<String>) {
+        let mut kept = self.kept();
+        kept.incomplete = incomplete;
+        self.step_up(&mut kept);
+    }
+
+    /// Notes that what it offers is whole, or why it is not. Means something only while it is connected.
+    pub(crate) fn set_incomplete(&self, incomplete: Option<String>) {
+        let mut kept = self.kept();
+        kept.incomplete = incomplete;
+        if kept.status.phase.is_up() {
+            self.step_up(&mut kept);
+        }
+    }
+
+    /// Notes that calls are held back, or are not any more.
+    pub(crate) fn set_held_back(&self, held_back: bool) {
+        let mut kept = self.kept();
+        kept.held_back = held_back;
+        if kept.status.phase.is_up() {
+            self.step_up(&mut kept);
+        }
+    }
+
+    fn step_up(&self, kept: &mut Kept) {
+        let held_back = || "calls to it failed several times in a row and are held back".to_owned();
+        let reason = kept.held_back.then(|| ("calls-held-back".to_owned(), held_back()));
+        let reason = reason.or_else(|| Some(("partly-listed".to_owned(), kept.incomplete.clone()?)));
+        let phase = if reason.is_some() { Phase::Degraded } else { Phase::Ready };
+        self.step(kept, Step { phase, reason, retry_at: None });
+    }
+
+    /// The one place where a server goes from one phase to another.
+    fn step(&self, kept: &mut Kept, step: Step) {
+        let status = &mut kept.status;
+        if !status.phase.may_become(step.phase) {
+            // What is told must be true all the same.
+            tracing::error!(
+                server = %self.name, from = status.phase.as_str(), to = step.phase.as_str(),
+                "a server took a step that its life does not have"
+            );
+            debug_assert!(false, "from {} to {}", status.phase.as_str(), step.phase.as_str());
+        }
+        if step.phase.is_settled() {
             self.settled.store(true, Ordering::Release);
         }
-        self.set_status(|status| {
-            status.phase = phase;
-            let (code, text) = reason.map_or((None, None), |(code, text)| (Some(code.to_owned()), Some(text)));
-            status.reason_code = code;
-            status.reason = text;
-        });
+        if status.phase != step.phase {
+            status.since = SystemTime::now();
+        }
+        status.starts += u64::from(step.phase == Phase::Connecting && status.phase != Phase::Connecting);
+        status.phase = step.phase;
+        (status.reason_code, status.reason) = step.reason.unzip();
+        kept.retry_at = step.retry_at;
+    }
+
+    /// Sets which published names of tools are withdrawn while it is parked.
+    pub(crate) fn set_withdrawn(&self, names: HashSet<String>) {
+        *self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+
+    /// Returns true where that published name of a tool was withdrawn because the server is parked.
+    pub(crate) fn has_withdrawn(&self, name: &str) -> bool {
+        self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
     /// Counts a running call of a session until the returned guard is dropped.

@@ -6,6 +6,7 @@ mod life;
 mod listen;
 mod lists;
 mod policies;
+mod recovery;
 mod reload;
 mod requests;
 mod stateless;

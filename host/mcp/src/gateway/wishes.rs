@@ -16,6 +16,8 @@ pub(crate) struct Wanted {
     pub(crate) resources: bool,
     /// Judge the entry and every item again: there is a new policy set.
     pub(crate) rejudge: bool,
+    /// A call needs the server: start it, or try it again.
+    pub(crate) wake: bool,
     /// The connection of that number ended, and how.
     pub(crate) closed: Option<(u64, String)>,
     /// End the server for good.
@@ -35,6 +37,7 @@ impl Wanted {
             prompts: self.prompts || other.prompts,
             resources: self.resources || other.resources,
             rejudge: self.rejudge || other.rejudge,
+            wake: self.wake || other.wake,
             closed: self.closed.clone().or_else(|| other.closed.clone()),
             stop: self.stop || other.stop,
         }

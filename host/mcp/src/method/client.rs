@@ -62,6 +62,9 @@ pub enum Listable {
 }
 
 impl Listable {
+    /// Everything that can be listed, in the order in which servers are asked.
+    pub const ALL: [Self; 4] = [Self::Tools, Self::Prompts, Self::Resources, Self::Templates];
+
     /// Returns the capability of a server without which it is not asked for.
     pub fn capability(self) -> &'static str {
         match self {

@@ -286,3 +286,37 @@ async fn log_messages_pass_the_result_gate_and_the_level_of_the_client() {
     let response = client.request("logging/setLevel", r#"{"level":"loud"}"#).await;
     assert_eq!(response.pointer("/error/code").unwrap().to_json(), "-32602");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_bears_no_parallel_calls_gets_them_one_after_the_other_and_a_cancelled_one_not_at_all() {
+    let mut server = Scripted::with_tools(&[&tool("t")]);
+    let running_now = Arc::new(std::sync::atomic::AtomicUsize::new(0));
+    server.on_call = Arc::new(move |call, _, _| {
+        let running_now = Arc::clone(&running_now);
+        Box::pin(async move {
+            assert_eq!(running_now.fetch_add(1, Ordering::SeqCst), 0, "one at a time");
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+            running_now.fetch_sub(1, Ordering::SeqCst);
+            Ok(Ok(call.params.get("arguments").unwrap().clone()))
+        })
+    });
+    let entry = "{command: scripted, supports_parallel_tool_calls: false}";
+    let (running, mut client) = setup().server_with("s", entry, server).client().await;
+    client.tools().await;
+    let mut ids = Vec::new();
+    for number in 0..4 {
+        let params = format!(r#"{{"name":"mcp__s__t","arguments":{{"n":{number}}}}}"#);
+        ids.push(client.start("tools/call", &params).await);
+    }
+    running.wait_for("the first call", |running| running.server("s").calls().len() == 1).await;
+    let cancelled = ids.remove(2);
+    let params = format!(r#"{{"requestId":{cancelled}}}"#);
+    client.send(&format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#)).await;
+    for (id, number) in ids.into_iter().zip([0, 1, 3]) {
+        assert_eq!(client.answer_to(id).await.pointer("/result/n").unwrap().to_json(), number.to_string());
+    }
+    assert_eq!(running.server("s").calls().len(), 3);
+    let usage = running.gateway.status().servers[0].usage.clone();
+    assert_eq!((usage.requests, usage.errors, usage.unanswered), (3, 0, 0));
+    assert_eq!(usage.tools.get("t"), Some(&3));
+}

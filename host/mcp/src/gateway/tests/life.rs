@@ -23,10 +23,10 @@ async fn one_bad_server_harms_no_other() {
         setup().server("bad", bad).server("good", Scripted::with_tools(&[&tool("t")])).client().await;
     assert_eq!(client.tools().await, ["mcp__good__t", "portcullis_status"]);
     let told = client.call("portcullis_status", "{}").await.to_json();
-    assert!(told.contains("bad: failed, code: not-startable") && told.contains("good: ready, 1 tools"), "{told}");
+    assert!(told.contains("bad: parked, code: not-startable") && told.contains("good: ready, 1 tools"), "{told}");
     assert!(!told.contains("cannot find"), "{told}");
     let status = &running.gateway.status().servers[0];
-    assert_eq!((status.phase, status.reason_code.as_deref()), (Phase::Failed, Some("not-startable")));
+    assert_eq!((status.phase, status.reason_code.as_deref()), (Phase::Parked, Some("not-startable")));
     let reason = status.reason.as_deref().unwrap();
     assert!(reason.contains("cannot find\\u{1b}[2J it") && reason.contains("no further try"), "{reason}");
 }
@@ -38,7 +38,7 @@ async fn a_server_that_ends_is_started_again_and_its_tools_stay_meanwhile() {
     let server = running.server("s");
     let began = std::time::Instant::now();
     server.peer().closed("killed".to_owned());
-    running.wait_for("failed", |running| running.phase("s").0 == Phase::Failed).await;
+    running.wait_for("the end", |running| running.phase("s").0 == Phase::CoolingDown).await;
     let text = client.call("mcp__s__t", "{}").await.to_json();
     assert!(text.contains("not available") && text.contains("ended"), "{text}");
     assert!(began.elapsed() < Duration::from_millis(700), "a dead server answers promptly");

@@ -293,6 +293,6 @@ async fn cleared_instructions_and_servers_that_are_down_are_told_to_a_client_tha
     let result = second.introduce("{}").await;
     let text = result.get("instructions").and_then(Value::as_str).unwrap();
     assert!(text.contains("Instructions of the server `lib`:\nAsk before you lend."), "{text}");
-    assert!(text.contains("`broken` (failed: not-startable)") && !text.contains("no such file"), "{text}");
+    assert!(text.contains("`broken` (cooling-down: not-startable)") && !text.contains("no such file"), "{text}");
     client.expect("notifications/message").await;
 }

@@ -147,7 +147,7 @@ async fn the_environment_gate_stands_before_the_start() {
     let (running, mut client) = setup().server("s", Scripted::with_tools(&[&tool("t")])).policy(broken).client().await;
     assert_eq!(client.tools().await, ["portcullis_status"]);
     assert_eq!(running.server("s").launches(), 0);
-    assert_eq!(running.phase("s"), (Phase::Failed, Some("policy-fault".to_owned())));
+    assert_eq!(running.phase("s"), (Phase::CoolingDown, Some("policy-fault".to_owned())));
     running.publish(Vec::new());
     running.wait_for("another try", |running| running.phase("s").0 == Phase::Ready).await;
 }
