@@ -90,7 +90,7 @@ fn changes(old: &Arrangement, new: &Arrangement) -> ConfigChanges {
         match old.servers.iter().find(|other| other.name() == server.name()) {
             None => changes.added.push(name),
             Some(other) if *other.entry != *server.entry || other.options != server.options => {
-                changes.changed.push(name)
+                changes.changed.push(name);
             }
             Some(_) => {}
         }

@@ -20,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("a_server_of_the_stateless_era_is_recognized", a_server_of_the_stateless_era_is_recognized),
         trial("a_server_without_the_era_is_initialized_at_once", a_server_without_the_era_is_initialized_at_once),
         trial("a_refusal_within_the_era_is_no_reason_to_go_back", a_refusal_within_the_era_is_no_reason_to_go_back),
+        trial("a_server_that_lists_what_it_refused_is_asked_once_more", a_server_that_lists_what_it_refused),
         trial("a_server_that_offers_an_earlier_version_is_initialized", a_server_that_offers_an_earlier_version),
         trial("a_server_that_dies_of_the_question_is_started_again", a_server_that_dies_of_the_question),
         trial("a_server_that_ignores_the_question_is_initialized", a_server_that_ignores_the_question_is_initialized),
@@ -87,6 +88,12 @@ async fn a_server_without_the_era_is_initialized_at_once() {
 async fn a_refusal_within_the_era_is_no_reason_to_go_back() {
     assert!(matches!(failure("stateless-picky").await, ConnectFailure::Refused(error) if error.code() == -32021));
     assert!(matches!(failure("stateless-other").await, ConnectFailure::Refused(error) if error.code() == -32022));
+}
+
+async fn a_server_that_lists_what_it_refused() {
+    let server = connect("hesitant").await;
+    assert_eq!(server.upstream.hello().era, Era::Stateless);
+    assert_eq!(methods(&server, 2).await, ["server/discover", "server/discover"]);
 }
 
 async fn a_server_that_offers_an_earlier_version() {

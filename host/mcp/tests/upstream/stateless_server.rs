@@ -9,7 +9,7 @@ use std::time::Duration;
 use portcullis_model::json::{Value, parse};
 
 /// The modes of this server.
-pub(crate) const MODES: [&str; 10] = [
+pub(crate) const MODES: [&str; 11] = [
     "stateless",
     "stateless-other",
     "stateless-picky",
@@ -17,6 +17,7 @@ pub(crate) const MODES: [&str; 10] = [
     "touchy",
     "ignores",
     "sluggish",
+    "hesitant",
     "tells",
     "tells-briefly",
     "tells-nothing",
@@ -57,6 +58,11 @@ pub(crate) fn main(mode: &str) -> ExitCode {
                 &id,
                 r#"{"code":-32022,"message":"no","data":{"supported":["2099-01-01"],"requested":"2026-07-28"}}"#,
             ),
+            ("hesitant", "server/discover") if ids.len() == 1 => error(
+                &id,
+                r#"{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}"#,
+            ),
+            ("hesitant", "server/discover") => discover(&id),
             ("both-eras", "server/discover") => error(
                 &id,
                 r#"{"code":-32022,"message":"no","data":{"supported":["2099-01-01","2025-06-18"],"requested":"x"}}"#,

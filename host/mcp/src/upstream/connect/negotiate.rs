@@ -47,7 +47,13 @@ pub(super) enum Discovery {
 /// Asks for the stateless era. Fails where the server speaks it but refuses.
 pub(super) async fn discover(shared: &Arc<Shared>, options: &ConnectOptions) -> Result<Discovery, ConnectFailure> {
     let era = Stateless::new(options);
-    match handshake(shared, "server/discover", None, Some(&era)).await {
+    let mut answer = handshake(shared, "server/discover", None, Some(&era)).await;
+    if matches!(&answer, Ok(Err(error)) if lists_what_was_asked(error)) {
+        // A server that refuses the version it lists, such as one of several that are being exchanged for newer ones, is
+        // asked once more: the specification has a client ask again with a version from that list.
+        answer = handshake(shared, "server/discover", None, Some(&era)).await;
+    }
+    match answer {
         Ok(Ok(document)) if era::is_spoken(&document) => Ok(Discovery::Stateless(Hello::from_discovery(document), era)),
         Ok(Err(error)) if is_of_the_era(&error) => Err(ConnectFailure::Refused(error)),
         Ok(_) => Ok(Discovery::Other(CallError::Unattributed)),
@@ -59,12 +65,21 @@ pub(super) async fn discover(shared: &Arc<Shared>, options: &ConnectOptions) -> 
 fn is_of_the_era(error: &ErrorObject) -> bool {
     match error.code() {
         code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY => true,
-        code::UNSUPPORTED_PROTOCOL_VERSION => {
-            let supported = error.data().and_then(|data| data.get("supported")).and_then(Value::as_array);
-            !supported.is_some_and(|versions| versions.iter().filter_map(Value::as_str).any(has_initialize))
-        }
+        code::UNSUPPORTED_PROTOCOL_VERSION => !supported(error).any(has_initialize),
         _ => false,
     }
+}
+
+/// Returns true where the server refused the version that it says it speaks.
+fn lists_what_was_asked(error: &ErrorObject) -> bool {
+    let asked = ProtocolVersion::V_2026_07_28;
+    error.code() == code::UNSUPPORTED_PROTOCOL_VERSION && supported(error).any(|version| version == asked.as_str())
+}
+
+/// Returns the versions that the server says it speaks.
+fn supported(error: &ErrorObject) -> impl Iterator<Item = &str> {
+    let versions = error.data().and_then(|data| data.get("supported")).and_then(Value::as_array);
+    versions.unwrap_or_default().iter().filter_map(Value::as_str)
 }
 
 fn has_initialize(version: &str) -> bool {
