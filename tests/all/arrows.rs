@@ -34,7 +34,7 @@ const RESERVED: [(&str, &[&str]); 4] = [
     ("wasmtime", &["portcullis-bindings", "portcullis-runtime"]),
     ("wasmtime-wasi", &["portcullis-runtime"]),
     ("wasmtime-wizer", &["portcullis-runtime"]),
-    ("rmcp", &["portcullis-mcp"]),
+    ("rmcp", &["portcullis-mcp", "portcullis-conformance-fixture"]),
 ];
 
 /// Returns the direct dependencies of each member, development dependencies left out.

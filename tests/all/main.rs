@@ -6,9 +6,11 @@ mod arrows;
 mod commands;
 #[path = "../guests/encode.rs"]
 mod encode;
+mod fourteen_servers;
 mod hot_swap;
 mod misbehaving;
 mod real_servers;
+mod soak;
 
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_portcullis-tested");

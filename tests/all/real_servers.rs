@@ -28,7 +28,7 @@ fn call_of(server: &str, folder: &Path, page: &str) -> (&'static str, Object) {
     }
 }
 
-fn git(folder: &Path, arguments: &[&str]) {
+pub(crate) fn git(folder: &Path, arguments: &[&str]) {
     let identity = ["-c", "user.name=Test", "-c", "user.email=test@example.com"];
     let output = Command::new("git").arg("-C").arg(folder).args(identity).args(arguments).output().expect("git runs");
     assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -56,11 +56,21 @@ fn serve_page() -> String {
 }
 
 /// Writes the config of all servers; their environment is what the gateway's default passes on.
-fn config_of(servers: &[Installed], memory: &Path) -> String {
+pub(crate) fn config_of(servers: &[Installed], memory: &Path) -> String {
     let mut config = Object::new();
     for server in servers {
         let arguments: Vec<Value> = server.arguments.iter().map(|argument| argument.as_str().into()).collect();
         let mut entry = object! { "command" => server.command.as_str(), "args" => arguments };
+        if !server.environment.is_empty() {
+            let variables = server.environment.iter().map(|(name, value)| (*name, value.as_str()));
+            entry.insert(
+                "env",
+                variables.fold(Object::new(), |mut all, (name, value)| {
+                    all.insert(name, value);
+                    all
+                }),
+            );
+        }
         if server.name == "memory" {
             entry.insert("env", object! { "MEMORY_FILE_PATH" => memory.display().to_string() });
         }
@@ -76,11 +86,12 @@ fn texts(values: &[Value]) -> Vec<String> {
 fn direct(server: &Installed, memory: &Path, capabilities: &Value) -> Client {
     let mut command = Command::new(&server.command);
     command.args(&server.arguments).env("MEMORY_FILE_PATH", memory).stderr(std::process::Stdio::null());
+    command.envs(server.environment.iter().map(|(name, value)| (name, value)));
     Client::connect(&mut command, capabilities.clone())
 }
 
 /// Returns the name under which the gateway publishes a tool: what models' providers do not allow becomes an underscore.
-fn exposed(server: &str, tool: &str) -> String {
+pub(crate) fn exposed(server: &str, tool: &str) -> String {
     let allowed = |character: char| character.is_ascii_alphanumeric() || character == '_';
     let own: String = tool.chars().map(|character| if allowed(character) { character } else { '_' }).collect();
     format!("mcp__{server}__{own}")
@@ -95,7 +106,7 @@ fn renamed(server: &str, tool: &Value) -> Value {
 }
 
 /// Returns the tools of one server as the gateway lists them, without its own wrappers for resources and prompts.
-fn through(tools: &[Value], server: &str) -> Vec<Value> {
+pub(crate) fn through(tools: &[Value], server: &str) -> Vec<Value> {
     const WRAPPERS: [&str; 4] = ["list_resources", "read_resource", "list_prompts", "get_prompt"];
     let prefix = format!("mcp__{server}__");
     let is_own = |tool: &&Value| {

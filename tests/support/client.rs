@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use portcullis_model::json::{Value, parse};
+use portcullis_model::json::{Object, Value, parse};
 use portcullis_model::object;
 
 /// A test that waits longer has found a hang.
@@ -19,6 +19,8 @@ pub struct Client {
     input: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
     next_id: u64,
+    /// What every request carries in the stateless era.
+    stateless: Option<Object>,
     /// What came that was no reply to the request waited for, in order.
     pub others: VecDeque<Value>,
 }
@@ -78,7 +80,7 @@ impl Client {
                 }
             }
         });
-        Self { child, input, lines, next_id: 1, others: VecDeque::new() }
+        Self { child, input, lines, next_id: 1, stateless: None, others: VecDeque::new() }
     }
 
     /// Starts the process and shakes hands, declaring the given capabilities.
@@ -95,6 +97,20 @@ impl Client {
         client.request("initialize", params.into()).result();
         client.send(&object! { "jsonrpc" => "2.0", "method" => "notifications/initialized" }.into());
         client
+    }
+
+    /// Starts the process and speaks the stateless era to it, declaring the given capabilities with every request. Returns
+    /// nothing where it does not speak that era.
+    pub fn connect_stateless(command: &mut Command, capabilities: Value) -> Option<Self> {
+        let mut client = Self::start(command);
+        client.stateless = Some(object! {
+            "io.modelcontextprotocol/protocolVersion" => "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities" => capabilities,
+            "io.modelcontextprotocol/clientInfo" => object! { "name" => "raw-test-client", "version" => "1" },
+        });
+        let answer = client.request("server/discover", object! {}.into()).message;
+        let versions = answer.pointer("/result/supportedVersions").and_then(Value::as_array).unwrap_or_default();
+        versions.iter().any(|version| version.as_str() == Some("2026-07-28")).then_some(client)
     }
 
     /// Returns the process id.
@@ -124,9 +140,16 @@ impl Client {
     }
 
     /// Sends a request and returns its id without waiting.
-    pub fn begin(&mut self, method: &str, params: Value) -> u64 {
+    pub fn begin(&mut self, method: &str, mut params: Value) -> u64 {
         let id = self.next_id;
         self.next_id += 1;
+        if let (Some(own), Some(params)) = (&self.stateless, params.as_object_mut()) {
+            let mut meta = own.clone();
+            for (key, value) in params.get("_meta").and_then(Value::as_object).into_iter().flat_map(Object::iter) {
+                meta.insert(key, value.clone());
+            }
+            params.insert("_meta", meta);
+        }
         self.send(&object! { "jsonrpc" => "2.0", "id" => id, "method" => method, "params" => params }.into());
         id
     }

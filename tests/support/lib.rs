@@ -1,11 +1,15 @@
-//! What the integration tests share: a raw MCP client, temporary homes, and real servers from the registries.
+//! What the integration tests share: a raw MCP client, temporary homes, real servers from the registries, and the official
+//! conformance suite.
 
 #![forbid(unsafe_code)]
 
 mod client;
+pub mod conformance;
 mod home;
 mod install;
+mod scripted;
 
 pub use client::{Client, Reply};
 pub use home::Home;
-pub use install::{Installed, python_servers, real_servers};
+pub use install::{Installed, more_servers, python_servers, real_servers};
+pub use scripted::{Script, Scripted};

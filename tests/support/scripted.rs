@@ -1,0 +1,169 @@
+//! A server whose every message the test writes, and which keeps every message it got.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use portcullis_model::json::{Object, Value, parse};
+use portcullis_model::object;
+
+/// Waiting longer means that the message does not come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What the server is to do, and what it saw.
+#[derive(Debug, Default)]
+pub struct Script {
+    /// The tools it lists.
+    pub tools: Vec<Value>,
+    /// What it sends before it answers a call: requests of its own (with an id) and notifications. Where the params hold
+    /// a `progressToken`, the token of the call takes its place.
+    pub before: Vec<Value>,
+    /// The answer to a call: `{"result": …}` or `{"error": …}`.
+    pub answer: Object,
+    /// The parameters of the calls it got.
+    pub calls: Vec<Value>,
+    /// The answers to its own requests.
+    pub replies: Vec<Value>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    script: Mutex<Script>,
+    /// The way to the gateway, once it connected.
+    out: Mutex<Option<TcpStream>>,
+    connected: Condvar,
+}
+
+/// A scripted server: it is reached through a small program that the gateway starts.
+#[derive(Clone, Debug)]
+pub struct Scripted {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+impl Scripted {
+    /// Listens on a free port of loopback.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port of loopback");
+        let port = listener.local_addr().expect("an address").port();
+        let shared = Arc::new(Shared::default());
+        let served = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let shared = Arc::clone(&served);
+                std::thread::spawn(move || serve(&shared, stream));
+            }
+        });
+        Self { port, shared }
+    }
+
+    /// Returns its entry in a config.
+    pub fn entry(&self) -> Object {
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/support/relay.py");
+        object! { "command" => "python3", "args" => vec![script.into(), self.port.to_string().into()] }
+    }
+
+    /// Returns the script, to read or change.
+    pub fn script(&self) -> MutexGuard<'_, Script> {
+        self.shared.script.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends any message to the gateway, waiting for it to connect.
+    ///
+    /// # Panics
+    /// Where it does not.
+    pub fn send(&self, message: &Value) {
+        let out = self.shared.out.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.shared.connected.wait_timeout_while(out, PATIENCE, |out| out.is_none());
+        let (mut out, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        write(out.as_mut().expect("the gateway connected"), message);
+    }
+}
+
+impl Default for Scripted {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn write(mut stream: &TcpStream, message: &Value) {
+    let mut line = message.to_json().into_bytes();
+    line.push(b'\n');
+    // A gateway that went away reads nothing more; the test notices by what it misses.
+    drop(stream.write_all(&line));
+}
+
+fn serve(shared: &Shared, stream: TcpStream) {
+    let out = stream.try_clone().expect("a second handle");
+    *shared.out.lock().unwrap_or_else(PoisonError::into_inner) = stream.try_clone().ok();
+    shared.connected.notify_all();
+    // The call that waits for replies to requests of the server.
+    let mut waiting: Option<(Value, usize)> = None;
+    for line in BufReader::new(stream).split(b'\n') {
+        let Ok(message) = line.map_err(drop).and_then(|line| parse(&line).map_err(drop)) else { return };
+        let mut script = shared.script.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = message.get("id").cloned();
+        let params = message.get("params").cloned().unwrap_or_else(|| Object::new().into());
+        match (message.get("method").and_then(Value::as_str), id) {
+            (Some("initialize"), Some(id)) => reply(&out, id, &object! { "result" => hello() }),
+            (Some("ping"), Some(id)) => reply(&out, id, &object! { "result" => object! {} }),
+            (Some("tools/list"), Some(id)) => {
+                let result = object! { "tools" => script.tools.clone() };
+                reply(&out, id, &object! { "result" => result });
+            }
+            (Some("tools/call"), Some(id)) => {
+                let requests = script.before.iter().filter(|message| message.get("id").is_some()).count();
+                for message in &script.before {
+                    write(&out, &with_token(message, &params));
+                }
+                script.calls.push(params);
+                if requests == 0 { reply(&out, id, &script.answer) } else { waiting = Some((id, requests)) }
+            }
+            (Some(_), Some(id)) => {
+                let error = object! { "code" => -32601_i64, "message" => "Method not found" };
+                reply(&out, id, &object! { "error" => error });
+            }
+            (Some(_) | None, None) => {}
+            (None, Some(_)) => {
+                script.replies.push(message);
+                waiting = match waiting.take() {
+                    Some((id, 1)) => {
+                        reply(&out, id, &script.answer);
+                        None
+                    }
+                    other => other.map(|(id, open)| (id, open - 1)),
+                };
+            }
+        }
+    }
+}
+
+fn reply(out: &TcpStream, id: Value, answer: &Object) {
+    let mut message = object! { "jsonrpc" => "2.0", "id" => id };
+    for (key, value) in answer.iter() {
+        message.insert(key, value.clone());
+    }
+    write(out, &message.into());
+}
+
+fn hello() -> Value {
+    let capabilities = object! { "tools" => object! { "listChanged" => true }, "logging" => object! {} };
+    object! {
+        "protocolVersion" => "2025-11-25", "capabilities" => capabilities,
+        "serverInfo" => object! { "name" => "scripted", "version" => "1" },
+    }
+    .into()
+}
+
+fn with_token(message: &Value, call: &Value) -> Value {
+    let mut message = message.clone();
+    let token = call.pointer("/_meta/progressToken").cloned();
+    if let (Some(place), Some(token)) = (message.pointer_mut("/params/progressToken"), token) {
+        *place = token;
+    }
+    message
+}
