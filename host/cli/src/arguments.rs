@@ -1,5 +1,6 @@
 //! The command line as it is written: nothing is resolved here, see [`crate::settings`].
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -38,6 +39,8 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Serves all servers of the config to one client over standard input and output
     Run(Run),
+    /// Serves all servers of the config to any number of clients of this machine over HTTP
+    Serve(Serve),
     /// Serves one server, named by its command, without a config
     Wrap(Wrap),
     /// Starts all servers and shows what of them would be published, and what not and why
@@ -49,6 +52,9 @@ pub(crate) enum Command {
     /// Shows, runs and measures policies
     #[command(subcommand)]
     Policy(Policy),
+    /// The token that every client of `serve` has to show
+    #[command(subcommand)]
+    Token(Token),
     /// Compiles all policies into the cache, so that the first start does not have to
     Warm(Report),
     /// Shows a misbehaving server being stopped, in a home folder of its own
@@ -78,6 +84,27 @@ pub(crate) struct Format {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) config: ConfigFile,
+}
+
+/// Where `serve` listens: a port that no known MCP client uses for itself.
+const ADDRESS: &str = "127.0.0.1:8765";
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Serve {
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
+    /// Loopback address and port to listen on; port 0 takes any that is free
+    #[arg(long, value_name = "IP:PORT", default_value = ADDRESS)]
+    pub(crate) address: SocketAddr,
+    /// For tests: lets in every process of this machine, whoever runs it
+    #[arg(long)]
+    pub(crate) without_token: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Subcommand)]
+pub(crate) enum Token {
+    /// Prints the token, making one where there is none
+    Show,
 }
 
 #[derive(Clone, Debug, PartialEq, Args)]

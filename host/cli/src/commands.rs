@@ -2,7 +2,9 @@
 
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod http;
 pub(crate) mod list;
 pub(crate) mod policy;
 pub(crate) mod serve;
+pub(crate) mod token;
 pub(crate) mod warm;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Command, Policy};
+use crate::arguments::{Arguments, Command, Policy, Token};
 use crate::settings::Settings;
 use crate::telemetry::{self, Manner};
 use crate::{Exit, Failure, commands, demo};
@@ -49,11 +49,13 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
     let reporting = || telemetry::start(Manner::Reporting, settings.log.as_deref(), None);
     match arguments.command {
         Command::Run(run) => commands::serve::run(&settings, &run),
+        Command::Serve(serve) => commands::http::serve(&settings, &serve),
         Command::Wrap(wrap) => commands::serve::wrap(&settings, &wrap),
         Command::List(list) => reporting().and_then(|()| commands::list::list(&settings, &list)),
         Command::Test(test) => reporting().and_then(|()| commands::list::test(&settings, &test)),
         Command::Check(check) => reporting().and_then(|()| commands::check::run(&settings, &check)),
         Command::Policy(policy) => reporting().and_then(|()| run_policy(&settings, &policy)),
+        Command::Token(Token::Show) => reporting().and_then(|()| commands::token::show(&settings)),
         Command::Warm(warm) => reporting().and_then(|()| commands::warm::warm(&settings, &warm)),
         Command::Demo(demo) => commands::demo::run(&demo),
         Command::DemoServer(server) => demo::server::serve(&server.name),

@@ -40,11 +40,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use portcullis_config::Config;
 use portcullis_gates::Gates;
+use portcullis_model::ServerName;
 use portcullis_model::json::Value;
 use portcullis_registry::Catalogue;
 use tokio::task::JoinHandle;
 
-use crate::downstream::{ClientSession, Reply};
+use crate::downstream::{ClientSession, Reply, local};
 use crate::method::Listable;
 use crate::status::Status;
 
@@ -52,7 +53,6 @@ use capabilities::CapabilitySet;
 use connector::Connector;
 use fleet::FleetKey;
 use pool::Pool;
-use sessions::local;
 use shared::Shared;
 
 pub use connector::StderrLog;
@@ -172,6 +172,11 @@ impl Gateway {
         for fleet in self.fleets() {
             fleet.settled().await;
         }
+    }
+
+    /// Returns true where the config has a server of that name.
+    pub(crate) fn has_server(&self, name: &ServerName) -> bool {
+        self.shared.arrangement.load().servers.iter().any(|server| server.name() == name)
     }
 
     pub(crate) fn gates(&self) -> &Gates {

@@ -1,7 +1,7 @@
 //! MCP traffic: clients in front, servers behind, the gates between.
 //!
 //! [`Gateway`] keeps the servers of a config and publishes what of them passed its gate; [`serve_stdio`] serves a client
-//! on two pipes. Everything is carried as lossless values ([`jsonrpc`]): what no policy edits reaches the other side
+//! on two pipes, [`serve_http`] any number of them over HTTP. Everything is carried as lossless values ([`jsonrpc`]): what no policy edits reaches the other side
 //! unchanged, and only ids, tokens and names are rewritten around it. [`upstream`] and [`transport`] speak to servers.
 //!
 //! This crate knows nothing of WebAssembly or of how a policy comes to its verdict.
@@ -18,7 +18,7 @@ mod gateway;
 pub mod method;
 pub mod status;
 
+pub use downstream::{BearerToken, HttpOptions, ServeError, ServeHttpError, own_code, serve_http, serve_stdio};
 #[cfg(unix)]
 pub use downstream::{Input, Output, standard_streams};
-pub use downstream::{ServeError, own_code, serve_stdio};
 pub use gateway::{Gateway, GatewayOptions, StderrLog, safe_mode};

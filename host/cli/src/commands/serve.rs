@@ -2,8 +2,9 @@
 
 use portcullis_config::{Config, Level};
 use portcullis_mcp::{serve_stdio, standard_streams};
+use portcullis_store::Home;
 
-use crate::arguments::{Run, Wrap};
+use crate::arguments::{ConfigFile, Run, Wrap};
 use crate::failure::{OrExit as _, one_line};
 use crate::gateway::{Composition, runtime};
 use crate::settings::Settings;
@@ -12,7 +13,13 @@ use crate::{Exit, Failure};
 
 /// Serves all servers of the config.
 pub(crate) fn run(settings: &Settings, arguments: &Run) -> Result<Exit, Failure> {
-    let (path, config) = settings.read_config(&arguments.config)?;
+    let config = usable_config(settings, &arguments.config)?;
+    serve(settings, &config, Vec::new(), one_client)
+}
+
+/// Reads the config. It has to have a server that can be run, or nothing wrong with it.
+pub(super) fn usable_config(settings: &Settings, file: &ConfigFile) -> Result<Config, Failure> {
+    let (path, config) = settings.read_config(file)?;
     if config.servers.is_empty() && config.has_errors() {
         let first = config.diagnostics.iter().find(|diagnostic| diagnostic.level == Level::Error);
         let first = first.map(ToString::to_string).unwrap_or_default();
@@ -20,7 +27,7 @@ pub(crate) fn run(settings: &Settings, arguments: &Run) -> Result<Exit, Failure>
         let hint = format!("`portcullis check --config {}` shows all that is wrong", path.display());
         return Err(Failure::new(Exit::Config, format!("no server of the config can be run: {first}")).hint(hint));
     }
-    serve(settings, &config, Vec::new())
+    Ok(config)
 }
 
 /// Serves one server. Its client's `env` stands in the environment of this process, beside much that is none of the
@@ -29,10 +36,25 @@ pub(crate) fn wrap(settings: &Settings, arguments: &Wrap) -> Result<Exit, Failur
     let Some((command, rest)) = arguments.command.split_first() else {
         return Err(Failure::new(Exit::Usage, "no command to wrap").hint("write it after `--`"));
     };
-    serve(settings, &Config::for_wrap(command, rest), arguments.pass.clone())
+    serve(settings, &Config::for_wrap(command, rest), arguments.pass.clone(), one_client)
 }
 
-fn serve(settings: &Settings, config: &Config, tagged: Vec<String>) -> Result<Exit, Failure> {
+/// Serves one client on the standard streams.
+async fn one_client(composition: &Composition, _home: &Home, ended: &mut Ended) -> Result<(), Failure> {
+    let (input, output) = standard_streams();
+    tokio::select! {
+        served = serve_stdio(composition.gateway.clone(), input, output) => {
+            served.or_exit(Exit::Gateway, "serving the client")
+        }
+        () = ended.told() => Ok(()),
+    }
+}
+
+/// Puts a gateway together, has `front` serve it, and takes it apart.
+pub(super) fn serve<F>(settings: &Settings, config: &Config, tagged: Vec<String>, front: F) -> Result<Exit, Failure>
+where
+    F: AsyncFnOnce(&Composition, &Home, &mut Ended) -> Result<(), Failure>,
+{
     let home = settings.open_home()?;
     telemetry::start(Manner::Serving, settings.log.as_deref(), Some(&home))?;
     report(config);
@@ -40,16 +62,7 @@ fn serve(settings: &Settings, config: &Config, tagged: Vec<String>) -> Result<Ex
     let served = runtime.block_on(async {
         let mut ended = Ended::new()?;
         let composition = Composition::start(&home, config, tagged)?;
-        let (input, output) = standard_streams();
-        let served = tokio::select! {
-            served = serve_stdio(composition.gateway.clone(), input, output) => {
-                served.or_exit(Exit::Gateway, "serving the client")
-            }
-            signal = ended.signal() => {
-                tracing::info!(signal, "ending");
-                Ok(())
-            }
-        };
+        let served = front(&composition, &home, &mut ended).await;
         tokio::select! {
             () = composition.shut_down() => {}
             // A second signal means now. What still runs is ended by the supervisors once this process is gone.
@@ -81,13 +94,21 @@ fn report(config: &Config) {
 }
 
 /// The signals that end a gateway.
-struct Ended {
+pub(super) struct Ended {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
     hangup: tokio::signal::unix::Signal,
+}
+
+impl Ended {
+    /// Waits for a signal, and says so.
+    pub(super) async fn told(&mut self) {
+        let signal = self.signal().await;
+        tracing::info!(signal, "ending");
+    }
 }
 
 #[cfg(unix)]

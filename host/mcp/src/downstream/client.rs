@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use portcullis_model::json::Value;
@@ -11,7 +11,7 @@ use portcullis_model::object;
 use rmcp::model::{CancelledNotificationMethod, ConstString as _};
 use tokio::sync::oneshot;
 
-use super::Outbox;
+use super::Outlet;
 use crate::gateway::Boxed;
 use crate::jsonrpc::{ErrorObject, Id, Rewrite, write_notification, write_request};
 
@@ -39,12 +39,18 @@ type Answer = Result<Value, ErrorObject>;
 
 /// A way to a client: by it the client is asked and told.
 pub(crate) trait Way: Debug + Send + Sync {
-    /// Asks the client and waits for its answer. Dropping the future withdraws the question.
-    fn request<'a>(&'a self, method: &'a str, params: &'a Value, limit: Duration)
-    -> Boxed<'a, Result<Value, AskError>>;
+    /// Asks the client and waits for its answer. `outlet` is that of the client's own request which it is about, if any.
+    /// Dropping the future withdraws the question.
+    fn request<'a>(
+        &'a self,
+        outlet: Option<&'a Outlet>,
+        method: &'a str,
+        params: &'a Value,
+        limit: Duration,
+    ) -> Boxed<'a, Result<Value, AskError>>;
 
-    /// Tells the client, or drops it where the client does not read.
-    fn notify(&self, method: &str, params: Option<&Value>);
+    /// Tells the client, or drops it where the client does not read. `outlet` is as in [`Way::request`].
+    fn notify(&self, outlet: Option<&Outlet>, method: &str, params: Option<&Value>);
 
     /// Notes that a server wanted to ask for what the client did not declare.
     fn note_undeclared(&self, _capability: &str) {}
@@ -53,37 +59,46 @@ pub(crate) trait Way: Debug + Send + Sync {
 impl Way for ClientLink {
     fn request<'a>(
         &'a self,
+        outlet: Option<&'a Outlet>,
         method: &'a str,
         params: &'a Value,
         limit: Duration,
     ) -> Boxed<'a, Result<Value, AskError>> {
-        Box::pin(self.request(method, params, limit))
+        Box::pin(self.request(outlet, method, params, limit))
     }
 
-    fn notify(&self, method: &str, params: Option<&Value>) {
-        self.notify(method, params);
+    fn notify(&self, outlet: Option<&Outlet>, method: &str, params: Option<&Value>) {
+        self.notify(outlet, method, params);
     }
 }
 
 /// Sends requests to a client and finds the answer to each.
 #[derive(Debug)]
 pub(crate) struct ClientLink {
-    pub(crate) outbox: Arc<Outbox>,
+    /// Where goes what belongs to no request of the client.
+    outlet: Outlet,
     next: AtomicU64,
     waiting: Mutex<HashMap<u64, oneshot::Sender<Answer>>>,
 }
 
 impl ClientLink {
-    pub(crate) fn new(outbox: Arc<Outbox>) -> Self {
-        Self { outbox, next: AtomicU64::new(1), waiting: Mutex::default() }
+    pub(crate) fn new(outlet: Outlet) -> Self {
+        Self { outlet, next: AtomicU64::new(1), waiting: Mutex::default() }
     }
 
     fn waiting(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Answer>>> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends a request and waits for its answer. Dropping the future tells the client that the request is withdrawn.
-    pub(crate) async fn request(&self, method: &str, params: &Value, limit: Duration) -> Result<Value, AskError> {
+    /// Sends a request and waits for its answer. `outlet` is that of the client's own request which it is about, if any.
+    /// Dropping the future tells the client that the request is withdrawn.
+    pub(crate) async fn request(
+        &self,
+        outlet: Option<&Outlet>,
+        method: &str,
+        params: &Value,
+        limit: Duration,
+    ) -> Result<Value, AskError> {
         let (sender, receiver) = oneshot::channel();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         {
@@ -93,12 +108,15 @@ impl ClientLink {
             }
             waiting.insert(number, sender);
         }
-        let guard = Withdraw { link: self, number };
+        let guard = Withdraw { link: self, outlet, number };
         let id = Id::from(number);
-        self.outbox
-            .send(|buffer| write_request(buffer, &id, method, Some(params), Rewrite::default()))
-            .await
-            .map_err(|_| AskError::Gone)?;
+        let write = |buffer: &mut Vec<u8>| write_request(buffer, &id, method, Some(params), Rewrite::default());
+        // The request that it is about may have been answered meanwhile.
+        let sent = match outlet {
+            Some(outlet) if outlet.send(write).await.is_ok() => Ok(()),
+            Some(_) | None => self.outlet.send(write).await,
+        };
+        sent.map_err(|_| AskError::Gone)?;
         let answer = tokio::time::timeout(limit, receiver).await;
         let answer = match answer {
             Ok(Ok(answer)) => answer,
@@ -118,18 +136,27 @@ impl ClientLink {
     /// Fails everything that waits: the client is gone.
     pub(crate) fn close(&self) {
         self.waiting().clear();
-        self.outbox.close();
+        self.outlet.close();
     }
 
-    /// Sends a notification, or drops it where the client does not read.
-    pub(crate) fn notify(&self, method: &str, params: Option<&Value>) {
-        self.outbox.offer(|buffer| write_notification(buffer, method, params));
+    /// Sends a notification, or drops it where the client does not read. `outlet` is as in [`ClientLink::request`].
+    pub(crate) fn notify(&self, outlet: Option<&Outlet>, method: &str, params: Option<&Value>) {
+        let write = |buffer: &mut Vec<u8>| write_notification(buffer, method, params);
+        if !outlet.is_some_and(|outlet| outlet.offer(write)) {
+            self.outlet.offer(write);
+        }
+    }
+
+    /// Sends a notification that must not be lost, and waits while the client does not read.
+    pub(crate) async fn tell(&self, method: &str) -> Result<(), AskError> {
+        self.outlet.send(|buffer| write_notification(buffer, method, None)).await.map_err(|_| AskError::Gone)
     }
 }
 
 /// Tells the client that a request is withdrawn, unless it was answered.
 struct Withdraw<'a> {
     link: &'a ClientLink,
+    outlet: Option<&'a Outlet>,
     number: u64,
 }
 
@@ -137,18 +164,21 @@ impl Drop for Withdraw<'_> {
     fn drop(&mut self) {
         if self.link.waiting().remove(&self.number).is_some() {
             let params = object! { "requestId" => self.number, "reason" => "no longer needed" };
-            self.link.notify(CancelledNotificationMethod::VALUE, Some(&params.into()));
+            self.link.notify(self.outlet, CancelledNotificationMethod::VALUE, Some(&params.into()));
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::downstream::Outbox;
 
     fn link() -> (Arc<ClientLink>, Arc<Outbox>) {
         let outbox = Arc::new(Outbox::default());
-        (Arc::new(ClientLink::new(Arc::clone(&outbox))), outbox)
+        (Arc::new(ClientLink::new(Outlet::Pipe(Arc::clone(&outbox)))), outbox)
     }
 
     #[tokio::test]
@@ -156,7 +186,7 @@ mod tests {
         let (link, _outbox) = link();
         let ask = |name: &'static str| {
             let link = Arc::clone(&link);
-            tokio::spawn(async move { link.request(name, &object! {}.into(), Duration::from_secs(5)).await })
+            tokio::spawn(async move { link.request(None, name, &object! {}.into(), Duration::from_secs(5)).await })
         };
         let first = ask("roots/list");
         tokio::task::yield_now().await;
@@ -172,7 +202,7 @@ mod tests {
     #[tokio::test]
     async fn a_request_that_is_given_up_is_withdrawn_at_the_client() {
         let (link, outbox) = link();
-        let outcome = link.request("roots/list", &object! {}.into(), Duration::from_millis(1)).await;
+        let outcome = link.request(None, "roots/list", &object! {}.into(), Duration::from_millis(1)).await;
         assert!(matches!(outcome, Err(AskError::TimedOut)));
         let mut written = Vec::new();
         outbox.close();
@@ -187,7 +217,7 @@ mod tests {
         let (link, _outbox) = link();
         let waiting = tokio::spawn({
             let link = Arc::clone(&link);
-            async move { link.request("roots/list", &object! {}.into(), Duration::from_mins(1)).await }
+            async move { link.request(None, "roots/list", &object! {}.into(), Duration::from_mins(1)).await }
         });
         tokio::task::yield_now().await;
         link.close();

@@ -1,4 +1,4 @@
-//! One client on one pair of pipes: what becomes of each of its messages.
+//! One client: what becomes of each of its messages, however they come in.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::initialize::Introduction;
 use super::stateless::{self, Begun, Caller};
-use super::{ClientLink, ClientSession, InFlight, ListGroup, LogLevel, Outbox, Reply, StartError, own_code};
+use super::{ClientLink, ClientSession, Entrance, InFlight, ListGroup, LogLevel, Outlet, Reply, StartError, own_code};
 use crate::approver::shown;
 use crate::gateway::{ClientCall, Gateway};
 use crate::jsonrpc::{
@@ -29,10 +29,11 @@ pub(crate) const COALESCE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub(crate) struct Connection {
     gateway: Arc<Gateway>,
-    outbox: Arc<Outbox>,
+    entrance: Entrance,
     link: Arc<ClientLink>,
     in_flight: Arc<InFlight>,
     session: OnceLock<Arc<ClientSession>>,
+    revision: OnceLock<&'static str>,
     /// Whose the requests of the stateless era are.
     caller: Caller,
     /// Told once there is a session.
@@ -40,28 +41,41 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    pub(crate) fn new(gateway: Arc<Gateway>, outbox: Arc<Outbox>) -> Self {
-        let link = Arc::new(ClientLink::new(Arc::clone(&outbox)));
+    /// Prepares a client. `outlet` is where goes what belongs to none of its requests.
+    pub(crate) fn new(gateway: Arc<Gateway>, entrance: Entrance, outlet: Outlet) -> Self {
+        let link = Arc::new(ClientLink::new(outlet));
+        let (session, revision) = (OnceLock::new(), OnceLock::new());
         let caller = Caller::process();
-        let (session, introduced) = (OnceLock::new(), Notify::new());
-        Self { gateway, outbox, link, in_flight: Arc::default(), session, introduced, caller }
+        let introduced = Notify::new();
+        Self { gateway, entrance, link, in_flight: Arc::default(), session, revision, introduced, caller }
     }
 
-    /// Takes a message. Never waits for a server: what does runs as a task of its own.
-    pub(crate) async fn take(&self, incoming: Incoming) {
+    /// Returns the revision that was agreed on, once one was.
+    pub(crate) fn revision(&self) -> Option<&'static str> {
+        self.revision.get().copied()
+    }
+
+    /// Returns how it came in.
+    pub(crate) fn entrance(&self) -> &Entrance {
+        &self.entrance
+    }
+
+    /// Takes a message; what it is answered with goes to `outlet`. Never waits for a server: what does runs as a task of
+    /// its own.
+    pub(crate) async fn take(&self, incoming: Incoming, outlet: &Outlet) {
         match incoming {
-            Incoming::Message(message) => self.message(message).await,
+            Incoming::Message(message) => self.message(message, outlet).await,
             // Revision 2025-03-26 has batches; what is in one is answered one by one.
             Incoming::Batch(elements) => {
                 for element in elements {
                     if let Incoming::Message(message) = element {
-                        self.message(message).await;
+                        self.message(message, outlet).await;
                     } else if let Incoming::Malformed(malformed) = element {
-                        self.malformed(malformed).await;
+                        self.malformed(malformed, outlet).await;
                     }
                 }
             }
-            Incoming::Malformed(malformed) => self.malformed(malformed).await,
+            Incoming::Malformed(malformed) => self.malformed(malformed, outlet).await,
             Incoming::Unattributed(error) => {
                 tracing::warn!(code = error.code(), "the client could not read something that was sent to it");
             }
@@ -69,9 +83,9 @@ impl Connection {
         }
     }
 
-    async fn message(&self, message: Message) {
+    async fn message(&self, message: Message, outlet: &Outlet) {
         match message {
-            Message::Request(request) => self.request(request).await,
+            Message::Request(request) => self.request(request, outlet).await,
             Message::Notification(notification) => self.notification(&notification),
             Message::Response(Response { id, outcome }) => {
                 if !self.link.answer(&id, outcome) {
@@ -81,35 +95,27 @@ impl Connection {
         }
     }
 
-    async fn malformed(&self, malformed: Malformed) {
+    async fn malformed(&self, malformed: Malformed, outlet: &Outlet) {
         let text = malformed.reason.describe();
         match malformed.side {
             Side::Request => {
                 let error = ErrorObject::new(code::INVALID_REQUEST, text);
-                self.fail(malformed.id.as_ref(), error).await;
+                fail(outlet, malformed.id.as_ref(), error).await;
             }
             Side::Response => {
                 if let Some(id) = &malformed.id {
                     self.link.answer(id, Err(ErrorObject::new(code::INTERNAL_ERROR, text)));
                 }
             }
-            Side::Unknown => self.fail(malformed.id.as_ref(), ErrorObject::new(code::PARSE_ERROR, text)).await,
+            Side::Unknown => fail(outlet, malformed.id.as_ref(), ErrorObject::new(code::PARSE_ERROR, text)).await,
         }
     }
 
-    async fn fail(&self, id: Option<&Id>, error: ErrorObject) {
-        // The client may be gone; then nobody waits for the error.
-        let _ = self.outbox.send(|buffer| write_error(buffer, id, &error)).await;
-    }
-
-    async fn reply(&self, id: &Id, reply: Reply) {
-        let _ = self.outbox.send(|buffer| reply.write(id, buffer)).await;
-    }
-
-    async fn request(&self, request: Request) {
+    async fn request(&self, request: Request, outlet: &Outlet) {
         let Request { id, method, params } = request;
-        if stateless::is_stateless(&method, params.as_ref()) {
-            return self.stateless(id, method, params).await;
+        // Over HTTP such a request has no session and does not come here.
+        if self.entrance.is_stdio() && stateless::is_stateless(&method, params.as_ref()) {
+            return self.stateless(id, method, params, outlet).await;
         }
         let treatment = ClientMethod::parse(&method).treatment();
         let Some(session) = self.session.get() else {
@@ -122,7 +128,7 @@ impl Connection {
                     Reply::Error(ErrorObject::new(code::INVALID_REQUEST, "initialize must come first"))
                 }
             };
-            return self.reply(&id, reply).await;
+            return answer(outlet, &id, &reply).await;
         };
         let reply = match treatment {
             Treatment::Introduce => Reply::Error(ErrorObject::new(code::INVALID_REQUEST, "initialize was sent before")),
@@ -131,52 +137,54 @@ impl Connection {
             Treatment::Refuse => not_offered(&method),
             Treatment::List(listable) => {
                 let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
-                return self.start(id, async move { gateway.list(&session, listable).await }).await;
+                return self.start(id, outlet, async move { gateway.list(&session, listable).await }).await;
             }
             Treatment::Call(kind, verb) => {
                 let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
-                let call = ClientCall { kind, verb, params: object_of(params) };
-                return self.start(id, async move { gateway.call(session, call).await }).await;
+                let call = ClientCall { kind, verb, params: object_of(params), outlet: Some(outlet.clone()) };
+                return self.start(id, outlet, async move { gateway.call(session, call).await }).await;
             }
         };
-        self.reply(&id, reply).await;
+        answer(outlet, &id, &reply).await;
     }
 
     /// Takes a request of the stateless era: a client may speak either one here, and both at once.
-    async fn stateless(&self, id: Id, method: String, params: Option<Value>) {
-        let outbox = Arc::clone(&self.outbox);
-        let tell: stateless::Tell =
-            Arc::new(move |method, params| outbox.offer(|buffer| write_notification(buffer, method, params)));
+    async fn stateless(&self, id: Id, method: String, params: Option<Value>, outlet: &Outlet) {
+        let way = outlet.clone();
+        let tell: stateless::Tell = Arc::new(move |method, params| {
+            way.offer(|buffer| write_notification(buffer, method, params));
+        });
         let ask =
             stateless::Ask { caller: self.caller.clone(), id: id.clone(), method, params: object_of(params), tell };
         match stateless::begin(&self.gateway, ask) {
-            Begun::Now(reply) => self.reply(&id, reply).await,
-            Begun::Later(work) => self.start(id, work).await,
+            Begun::Now(reply) => answer(outlet, &id, &reply).await,
+            Begun::Later(work) => self.start(id, outlet, work).await,
         }
     }
 
     /// Starts work that may wait.
-    async fn start(&self, id: Id, work: impl Future<Output = Reply> + Send + 'static) {
-        let started = self.in_flight.start(id.clone(), &self.outbox, work);
+    async fn start(&self, id: Id, outlet: &Outlet, work: impl Future<Output = Reply> + Send + 'static) {
+        let started = self.in_flight.start(id.clone(), outlet, work);
         match started {
             Ok(()) => {}
             Err(error @ StartError::TooMany) => {
-                self.fail(Some(&id), ErrorObject::new(own_code::TOO_MANY, error.to_string())).await;
+                fail(outlet, Some(&id), ErrorObject::new(own_code::TOO_MANY, error.to_string())).await;
             }
             // Not by its id: the answer of the one that is running is still to come.
             Err(error @ StartError::Duplicate) => {
-                self.fail(None, ErrorObject::new(code::INVALID_REQUEST, error.to_string())).await;
+                fail(outlet, None, ErrorObject::new(code::INVALID_REQUEST, error.to_string())).await;
             }
         }
     }
 
     fn initialize(&self, params: Option<&Value>) -> Reply {
         let introduction = Introduction::read(params);
-        match self.gateway.open_session(&introduction, &self.link) {
+        match self.gateway.open_session(&introduction, &self.entrance, &self.link) {
             Ok(session) => {
                 let result = introduction.result(&session.fleet.instructions());
                 // Nobody else sets it: messages of one client are taken one after the other.
                 let _ = self.session.set(session);
+                let _ = self.revision.set(introduction.revision);
                 self.introduced.notify_one();
                 Reply::Own(result)
             }
@@ -214,11 +222,8 @@ impl Connection {
         loop {
             let now = *versions.borrow_and_update();
             for group in ListGroup::ALL {
-                if session.note_changed(group, now.of(group)) {
-                    let written = self.outbox.send(|buffer| write_notification(buffer, changed_method(group), None));
-                    if written.await.is_err() {
-                        return;
-                    }
+                if session.note_changed(group, now.of(group)) && self.link.tell(changed_method(group)).await.is_err() {
+                    return;
                 }
             }
             if versions.changed().await.is_err() {
@@ -226,6 +231,11 @@ impl Connection {
             }
             tokio::time::sleep(COALESCE).await;
         }
+    }
+
+    /// Returns true where no request is running.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.in_flight.is_idle()
     }
 
     /// Waits until no request is running. Those that only listen end.
@@ -255,6 +265,15 @@ fn set_level(session: &ClientSession, params: Option<&Value>) -> Reply {
         }
         None => Reply::Error(ErrorObject::new(code::INVALID_PARAMS, "this is no log level")),
     }
+}
+
+async fn fail(outlet: &Outlet, id: Option<&Id>, error: ErrorObject) {
+    // The client may be gone; then nobody waits for the error.
+    let _ = outlet.reply(|buffer| write_error(buffer, id, &error)).await;
+}
+
+async fn answer(outlet: &Outlet, id: &Id, reply: &Reply) {
+    let _ = outlet.reply(|buffer| reply.write(id, buffer)).await;
 }
 
 /// Returns the notification that tells of a change of such lists.

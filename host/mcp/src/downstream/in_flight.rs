@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
-use super::{Outbox, Reply};
+use super::{Outlet, Reply};
 use crate::jsonrpc::{ErrorObject, Id, code};
 
 /// So many requests of one client run at once. Agents keep a few dozen in flight; each may hold a large message.
@@ -41,10 +41,9 @@ impl InFlight {
     pub(crate) fn start(
         self: &Arc<Self>,
         id: Id,
-        outbox: &Arc<Outbox>,
+        outlet: &Outlet,
         work: impl Future<Output = Reply> + Send + 'static,
     ) -> Result<(), StartError> {
-        let (in_flight, outbox) = (Arc::clone(self), Arc::clone(outbox));
         // The lock is held over the spawn: the task cannot finish before it is in the map.
         let mut tasks = self.tasks();
         if tasks.len() >= MOST_IN_FLIGHT {
@@ -53,12 +52,15 @@ impl InFlight {
         let Entry::Vacant(place) = tasks.entry(id.clone()) else {
             return Err(StartError::Duplicate);
         };
+        // Made here, so that it is dropped with a task that was never polled.
+        let mut running = Running { in_flight: Arc::clone(self), outlet: outlet.clone(), id, finished: false };
         let task = tokio::spawn(async move {
-            let mut running = Running { in_flight, outbox, id, finished: false };
             let reply = work.await;
             if running.finish() {
                 // The client may be gone; then nobody waits for the reply.
-                let _ = running.outbox.send(|buffer| reply.write(&running.id, buffer)).await;
+                let _ = running.outlet.reply(|buffer| reply.write(&running.id, buffer)).await;
+            } else {
+                running.outlet.withdraw();
             }
         });
         place.insert(task.abort_handle());
@@ -88,6 +90,11 @@ impl InFlight {
         self.empty.notify_waiters();
     }
 
+    /// Returns true where no request is running.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.tasks().is_empty()
+    }
+
     /// Waits until no request is running.
     pub(crate) async fn idle(&self) {
         loop {
@@ -111,7 +118,7 @@ impl InFlight {
 
 struct Running {
     in_flight: Arc<InFlight>,
-    outbox: Arc<Outbox>,
+    outlet: Outlet,
     id: Id,
     finished: bool,
 }
@@ -126,10 +133,15 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Reached unfinished only when the task was aborted, which removed it, or panicked: then nobody else answers.
-        if !self.finished && self.in_flight.remove(&self.id) {
+        if self.finished {
+            return;
+        }
+        // Reached only when the task was aborted, which removed it, or panicked: then nobody else answers.
+        if self.in_flight.remove(&self.id) {
             let error = ErrorObject::new(code::INTERNAL_ERROR, "the gateway failed on this request");
-            self.outbox.offer(|buffer| crate::jsonrpc::write_error(buffer, Some(&self.id), &error));
+            self.outlet.reply_at_once(|buffer| crate::jsonrpc::write_error(buffer, Some(&self.id), &error));
+        } else {
+            self.outlet.withdraw();
         }
     }
 }
@@ -141,9 +153,11 @@ mod tests {
     use portcullis_model::object;
 
     use super::*;
+    use crate::downstream::Outbox;
 
-    fn fixture() -> (Arc<InFlight>, Arc<Outbox>) {
-        (Arc::default(), Arc::default())
+    fn fixture() -> (Arc<InFlight>, Arc<Outbox>, Outlet) {
+        let outbox = Arc::new(Outbox::default());
+        (Arc::default(), Arc::clone(&outbox), Outlet::Pipe(outbox))
     }
 
     async fn written(outbox: &Outbox) -> String {
@@ -155,8 +169,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_reply_is_written_under_the_id_of_its_request() {
-        let (in_flight, outbox) = fixture();
-        in_flight.start(Id::from(7), &outbox, ready(Reply::Own(object! {}.into()))).unwrap();
+        let (in_flight, outbox, outlet) = fixture();
+        in_flight.start(Id::from(7), &outlet, ready(Reply::Own(object! {}.into()))).unwrap();
         in_flight.idle().await;
         tokio::task::yield_now().await;
         assert_eq!(written(&outbox).await, "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n");
@@ -164,8 +178,8 @@ mod tests {
 
     #[tokio::test]
     async fn nothing_is_written_for_a_cancelled_request() {
-        let (in_flight, outbox) = fixture();
-        in_flight.start(Id::from(7), &outbox, pending()).unwrap();
+        let (in_flight, outbox, outlet) = fixture();
+        in_flight.start(Id::from(7), &outlet, pending()).unwrap();
         tokio::task::yield_now().await;
         in_flight.cancel(&Id::from(7));
         in_flight.idle().await;
@@ -175,21 +189,21 @@ mod tests {
 
     #[tokio::test]
     async fn an_id_that_is_running_is_not_started_again() {
-        let (in_flight, outbox) = fixture();
-        in_flight.start(Id::from(7), &outbox, pending()).unwrap();
-        assert_eq!(in_flight.start(Id::from(7), &outbox, pending()), Err(StartError::Duplicate));
+        let (in_flight, _outbox, outlet) = fixture();
+        in_flight.start(Id::from(7), &outlet, pending()).unwrap();
+        assert_eq!(in_flight.start(Id::from(7), &outlet, pending()), Err(StartError::Duplicate));
         for number in 8..(8 + MOST_IN_FLIGHT as u64 - 1) {
-            in_flight.start(Id::from(number), &outbox, pending()).unwrap();
+            in_flight.start(Id::from(number), &outlet, pending()).unwrap();
         }
-        assert_eq!(in_flight.start(Id::from(5_000), &outbox, pending()), Err(StartError::TooMany));
+        assert_eq!(in_flight.start(Id::from(5_000), &outlet, pending()), Err(StartError::TooMany));
         in_flight.cancel_all();
         in_flight.idle().await;
     }
 
     #[tokio::test]
     async fn a_request_whose_work_panics_is_answered_with_an_error() {
-        let (in_flight, outbox) = fixture();
-        in_flight.start(Id::from(7), &outbox, async { panic!("broken on purpose") }).unwrap();
+        let (in_flight, outbox, outlet) = fixture();
+        in_flight.start(Id::from(7), &outlet, async { panic!("broken on purpose") }).unwrap();
         in_flight.idle().await;
         tokio::task::yield_now().await;
         assert!(written(&outbox).await.contains("-32603"));

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use portcullis_gates::{Approver, Session};
 use portcullis_model::json::Value;
 
-use super::Way;
+use super::{Entrance, Way};
 use crate::gateway::Fleet;
 
 /// So many resources may be subscribed to at once: more is a loop, not a user.
@@ -89,6 +89,8 @@ pub(crate) struct ClientSession {
     pub(crate) fleet: Arc<Fleet>,
     /// What the gates remember of it.
     pub(crate) gates: Arc<Session>,
+    /// How it came in.
+    pub(crate) entrance: Entrance,
     /// Who can be asked on its behalf.
     pub(crate) approver: Arc<dyn Approver>,
     /// The way to it.
@@ -111,6 +113,7 @@ impl ClientSession {
     pub(crate) fn new(
         fleet: Arc<Fleet>,
         gates: Arc<Session>,
+        entrance: Entrance,
         approver: Arc<dyn Approver>,
         link: Arc<dyn Way>,
         capabilities: Value,
@@ -119,6 +122,7 @@ impl ClientSession {
             number: NUMBERS.fetch_add(1, Ordering::Relaxed),
             fleet,
             gates,
+            entrance,
             approver,
             link,
             capabilities,
@@ -202,7 +206,7 @@ mod tests {
     use portcullis_model::{ClientFacts, Era, Principal, SessionId};
 
     use super::*;
-    use crate::downstream::{ClientLink, Outbox};
+    use crate::downstream::{ClientLink, Outbox, Outlet};
 
     fn session() -> ClientSession {
         let gates = Session::new(
@@ -211,9 +215,10 @@ mod tests {
             ClientFacts::default(),
             Era::Initialize,
         );
-        let link = Arc::new(ClientLink::new(Arc::new(Outbox::default())));
+        let link = Arc::new(ClientLink::new(Outlet::Pipe(Arc::new(Outbox::default()))));
         let capabilities = parse_str(r#"{"roots":{}}"#).unwrap();
-        ClientSession::new(Fleet::empty(), Arc::new(gates), Arc::new(NoApprover), link, capabilities)
+        let (gates, approver) = (Arc::new(gates), Arc::new(NoApprover));
+        ClientSession::new(Fleet::empty(), gates, Entrance::stdio(), approver, link, capabilities)
     }
 
     #[test]

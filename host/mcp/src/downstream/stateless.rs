@@ -15,9 +15,9 @@ use std::sync::{Arc, OnceLock};
 
 use portcullis_gates::{Session, TooManySessions};
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{ClientFacts, Digest, Era, Principal, SessionId, object};
+use portcullis_model::{ClientFacts, Digest, Era, SessionId, object};
 
-use super::Reply;
+use super::{Entrance, Reply};
 use crate::gateway::{Boxed, Fleet, Gateway};
 use crate::jsonrpc::{ErrorObject, Id, code};
 use crate::method::{ClientMethod, Listable, Treatment, Verb};
@@ -36,8 +36,8 @@ pub(crate) type Tell = Arc<dyn Fn(&str, Option<&Value>) + Send + Sync>;
 /// Who sends requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// Whom the requests belong to.
-    pub(crate) principal: Principal,
+    /// How the requests come in: whom they belong to, and which servers they see.
+    pub(crate) entrance: Entrance,
     /// The process that they all come by; where there is none, the session follows from the principal and the client's
     /// name.
     process: Option<Arc<Process>>,
@@ -61,20 +61,16 @@ impl Caller {
         let random = format!("{:016x}", getrandom::u64().unwrap_or_default());
         let session = SessionId::parse(&format!("stdio-{}-{random}", std::process::id())).expect(fixed);
         let process = Arc::new(Process { id: session, session: OnceLock::new() });
-        Self {
-            principal: Principal::parse("local").expect(fixed),
-            process: Some(process),
-            parked: Arc::default(),
-            listens: Arc::default(),
-        }
+        Self { entrance: Entrance::stdio(), process: Some(process), parked: Arc::default(), listens: Arc::default() }
     }
 
     /// Returns the session that a request of that client belongs to. The client's version does not count: an update does
     /// not wash labels off.
     fn session(&self, gateway: &Gateway, client: &ClientFacts) -> Result<Arc<Session>, TooManySessions> {
-        let open = |id: &SessionId| gateway.gates().sessions().open(id, &self.principal, client, Era::Stateless);
+        let open =
+            |id: &SessionId| gateway.gates().sessions().open(id, &self.entrance.principal, client, Era::Stateless);
         let Some(process) = &self.process else {
-            let parts: [&[u8]; 2] = [self.principal.as_str().as_bytes(), client.name.as_bytes()];
+            let parts: [&[u8]; 2] = [self.entrance.principal.as_str().as_bytes(), client.name.as_bytes()];
             let digest = Digest::of_parts(parts);
             return open(&SessionId::parse(&format!("stateless-{digest}")).expect("a word and hexadecimal digits"));
         };
@@ -116,7 +112,7 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, mut ask: Ask) -> Begun {
         Err(error) => return Begun::Now(Reply::Error(error)),
     };
     // The first one that names such capabilities has servers started for them, whatever it asks.
-    let fleet = gateway.fleet_for(&ask.caller.principal, &meta.capabilities);
+    let fleet = gateway.fleet_for(&ask.caller.entrance.principal, &meta.capabilities);
     let method = ClientMethod::parse(&ask.method);
     match method.treatment() {
         _ if method == ClientMethod::Discover => Begun::Now(discover(&fleet)),

@@ -7,8 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 
-use super::connection::Connection;
-use super::{Lines, Outbox};
+use super::{Connection, Entrance, Lines, Outbox, Outlet};
 use crate::gateway::Gateway;
 
 /// Once a client sends no more, its running requests have this long to end: enough for one that was piped in with its
@@ -66,7 +65,8 @@ where
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let outbox = Arc::new(Outbox::default());
-    let connection = Arc::new(Connection::new(gateway, Arc::clone(&outbox)));
+    let outlet = Outlet::Pipe(Arc::clone(&outbox));
+    let connection = Arc::new(Connection::new(gateway, Entrance::stdio(), outlet.clone()));
     let client = Client(Arc::clone(&connection));
     let mut writing = OnDrop(tokio::spawn({
         let outbox = Arc::clone(&outbox);
@@ -82,7 +82,7 @@ where
             // Reading first: the writer ends only when the client is gone.
             biased;
             line = lines.next() => match line {
-                Ok(Some(incoming)) => connection.take(incoming).await,
+                Ok(Some(incoming)) => connection.take(incoming, &outlet).await,
                 Ok(None) => {
                     let _ = tokio::time::timeout(LINGER, connection.idle()).await;
                     break Ok(());

@@ -16,7 +16,7 @@ use super::route::Route;
 use super::server::{Connected, Server};
 use super::turns::TooManyWait;
 use super::{Answer, Fleet, LinkError, eras};
-use crate::downstream::{ClientSession, Reply, own_code};
+use crate::downstream::{ClientSession, Outlet, Reply, own_code};
 use crate::jsonrpc::ErrorObject;
 use crate::method::Verb;
 
@@ -36,35 +36,38 @@ pub(crate) struct ClientCall {
     pub(crate) verb: Verb,
     /// The parameters, in published names.
     pub(crate) params: Object,
+    /// Where goes what precedes the answer, where that is another way than the session's.
+    pub(crate) outlet: Option<Outlet>,
 }
 
 impl Fleet {
     /// Answers a call of a client.
     pub(crate) async fn call(self: &Arc<Self>, session: Arc<ClientSession>, call: ClientCall) -> Reply {
-        let ClientCall { kind, verb, mut params } = call;
+        let ClientCall { kind, verb, mut params, outlet } = call;
         let is_status = |name: &str| kind == CallKind::Tool && self.snapshot().is_status_tool(name);
         if params.get("name").and_then(Value::as_str).is_some_and(is_status) {
             return self.tell_status();
         }
-        let mut route = self.route(kind, &mut params);
+        let mut route = self.route(&session.entrance, kind, &mut params);
         if route.is_err() && !self.is_settled() {
             // A client may know its tools from an earlier session and call one before its server is there.
             self.wait_for_servers().await;
-            route = self.route(kind, &mut params);
+            route = self.route(&session.entrance, kind, &mut params);
         }
         let route = match route {
             Ok(route) => route,
             Err(error) => {
                 let name = params.get("name").and_then(Value::as_str).filter(|_| kind == CallKind::Tool);
-                let withdrawn = if let Some(name) = name { self.call_withdrawn(name).await } else { None };
+                let withdrawn =
+                    if let Some(name) = name { self.call_withdrawn(&session.entrance, name).await } else { None };
                 return withdrawn.unwrap_or(Reply::Error(error));
             }
         };
         if let Some(utility) = route.utility {
-            return self.use_utility(&session, route, utility, params).await;
+            return self.use_utility(&session, route, utility, params, outlet.as_ref()).await;
         }
         let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
-        let reply = self.pass(&session, &route, verb, params.into(), token).await;
+        let reply = self.pass(&session, &route, verb, params.into(), token, outlet.as_ref()).await;
         if let Reply::Cleared(message) = &reply
             && message.get().kind == ResultKind::Result
         {
@@ -87,6 +90,7 @@ impl Fleet {
         verb: Verb,
         params: Value,
         token: Option<Value>,
+        outlet: Option<&Outlet>,
     ) -> Reply {
         let server = &route.server;
         let as_tool = route.kind == CallKind::Tool || route.utility.is_some();
@@ -97,7 +101,7 @@ impl Fleet {
         if self.reach(server).await.is_none() {
             return unavailable(server, as_tool);
         }
-        let context = self.context(session, server);
+        let context = self.context(session, server, outlet);
         let call = Call {
             server: server.name().clone(),
             kind: route.kind,
@@ -129,14 +133,15 @@ impl Fleet {
             Ok(admitted) => admitted,
             Err(Held(left)) => return held_back(server, left, as_tool),
         };
-        let guard = server.note_call(session.number);
+        let guard = server.note_call(session.number, outlet);
         server.usage.note_sent(route.kind, &route.name, &cleared.get().params);
-        let mut outcome = send(self, session, &context, server, &connected, &cleared, verb, token.clone()).await;
+        let mut outcome =
+            send(self, session, &context, server, &connected, &cleared, verb, token.clone(), outlet).await;
         if outcome == Err(LinkError::Expired)
             && let Some(connected) = self.reach_anew(server, connected.number, LONGEST_RECONNECT).await
         {
             // Nothing was done the first time, so this is no second call: what was cleared is sent as it was cleared.
-            outcome = send(self, session, &context, server, &connected, &cleared, verb, token).await;
+            outcome = send(self, session, &context, server, &connected, &cleared, verb, token, outlet).await;
         }
         drop(guard);
         server.usage.note_outcome(&outcome);
@@ -183,6 +188,7 @@ async fn send(
     call: &Cleared<Call>,
     verb: Verb,
     token: Option<Value>,
+    outlet: Option<&Outlet>,
 ) -> Result<Answer, LinkError> {
     let Some(token) = token else {
         return connected.link.call(call, verb, None).await;
@@ -202,7 +208,7 @@ async fn send(
         };
         match fleet.gates().result(context, message).await {
             Ok(cleared) => {
-                session.link.notify(ProgressNotificationMethod::VALUE, Some(&cleared.get().document));
+                session.link.notify(outlet, ProgressNotificationMethod::VALUE, Some(&cleared.get().document));
             }
             Err(refusal) => tracing::debug!(code = refusal.code.as_str(), "progress of a call was refused"),
         }

@@ -23,7 +23,10 @@ impl Fleet {
         let group = group_of(listable);
         // Noted before the list is taken: a change in between is then told once too often, not once too rarely.
         session.note_listed(group, self.versions.borrow().of(group));
-        Reply::Shared(self.snapshot().list(listable))
+        match &session.entrance.scope {
+            Some(server) => Reply::Own(self.snapshot().list_of(listable, server)),
+            None => Reply::Shared(self.snapshot().list(listable)),
+        }
     }
 
     /// Waits for the first policies, and then a while for servers that are starting.
@@ -52,7 +55,7 @@ impl Fleet {
         .into();
         for session in self.sessions() {
             if session.wants(LogLevel::Warning) {
-                session.link.notify(LoggingMessageNotificationMethod::VALUE, Some(&params));
+                session.link.notify(None, LoggingMessageNotificationMethod::VALUE, Some(&params));
             }
         }
     }

@@ -12,7 +12,7 @@ use super::Fleet;
 use super::ask::{self, request_kind};
 use super::server::Server;
 use crate::approver::shown;
-use crate::downstream::{AskError, ClientSession, LogLevel, own_code};
+use crate::downstream::{AskError, ClientSession, LogLevel, Outlet, own_code};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{ServerMethod, ServerNotification};
 
@@ -40,7 +40,8 @@ pub(crate) struct ServerPeer {
 struct Passing {
     method: String,
     params: Value,
-    sessions: Vec<Arc<ClientSession>>,
+    /// Each with the way that it goes; that of the session where nothing is said.
+    sessions: Vec<(Arc<ClientSession>, Option<Outlet>)>,
 }
 
 impl ServerPeer {
@@ -92,7 +93,8 @@ impl ServerPeer {
             RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => ELICITATION_LIMIT,
             RequestKind::Roots => ROOTS_LIMIT,
         };
-        let context = fleet.context(session, &self.server);
+        let outlet = self.server.outlet_to(session.number);
+        let context = fleet.context(session, &self.server, outlet.as_ref());
         let request = ServerRequest { server: self.server.name().clone(), kind, document };
         let (cleared, limits) = match fleet.gates().request(&context, request).await {
             Ok(cleared) => cleared,
@@ -111,7 +113,7 @@ impl ServerPeer {
         };
         let params = ask::envelope(cleared.get(), &limits);
         let limit = ask::limit(&limits, &self.server.options(), cleared.get(), limit);
-        match session.link.request(method, &params, limit).await {
+        match session.link.request(outlet.as_ref(), method, &params, limit).await {
             Ok(result) if is_elicitation => ask::check_elicitation(&params, result),
             Ok(result) => Ok(result),
             Err(AskError::Refused(error)) => Err(error),
@@ -148,8 +150,14 @@ impl ServerPeer {
         let Some(fleet) = self.fleet.upgrade() else {
             return;
         };
+        // What is logged during a call belongs to it, as far as anybody can tell.
+        let is_log = ServerNotification::parse(method) == ServerNotification::Message;
+        let with_outlet = |session: Arc<ClientSession>| {
+            let outlet = if is_log { self.server.outlet_to(session.number) } else { None };
+            (session, outlet)
+        };
         let sessions = fleet.sessions().into_iter().chain(fleet.addressee(&self.server));
-        let sessions: Vec<_> = sessions.filter(|session| wanted(session, &params)).collect();
+        let sessions: Vec<_> = sessions.filter(|session| wanted(session, &params)).map(with_outlet).collect();
         if sessions.is_empty() {
             return;
         }
@@ -177,8 +185,8 @@ async fn judge(fleet: Weak<Fleet>, server: Arc<Server>, mut waiting: mpsc::Recei
         let Some(fleet) = fleet.upgrade() else {
             return;
         };
-        for session in sessions {
-            let context = fleet.context(&session, &server);
+        for (session, outlet) in sessions {
+            let context = fleet.context(&session, &server, outlet.as_ref());
             let message = ServerMessage {
                 server: server.name().clone(),
                 kind: ResultKind::Log,
@@ -186,7 +194,7 @@ async fn judge(fleet: Weak<Fleet>, server: Arc<Server>, mut waiting: mpsc::Recei
                 document: params.clone(),
             };
             match fleet.gates().result(&context, message).await {
-                Ok(cleared) => session.link.notify(&method, Some(&cleared.get().document)),
+                Ok(cleared) => session.link.notify(outlet.as_ref(), &method, Some(&cleared.get().document)),
                 Err(refusal) => tracing::info!(
                     server = %server.name(), code = refusal.code.as_str(), "a notification of a server was refused"
                 ),

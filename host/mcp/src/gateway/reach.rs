@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::Fleet;
 use super::server::{Connected, Server};
 use crate::approver::shown;
-use crate::downstream::{Reply, own_code};
+use crate::downstream::{Entrance, Reply, own_code};
 use crate::status::Phase;
 
 /// A call waits so long for a server that is being connected; the reference client does the same.
@@ -56,9 +56,9 @@ impl Fleet {
     }
 
     /// Answers a call of a tool whose server is parked: it is not published any more, but the client may know it still.
-    pub(crate) async fn call_withdrawn(&self, name: &str) -> Option<Reply> {
+    pub(crate) async fn call_withdrawn(&self, entrance: &Entrance, name: &str) -> Option<Reply> {
         let members = self.members();
-        let server = members.iter().find(|server| server.has_withdrawn(name))?;
+        let server = members.iter().find(|server| entrance.admits(server.name()) && server.has_withdrawn(name))?;
         self.reach(server).await;
         Some(unavailable(server, true))
     }

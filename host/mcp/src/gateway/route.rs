@@ -9,6 +9,7 @@ use portcullis_registry::{Published, Utility};
 use super::Fleet;
 use super::server::Server;
 use super::snapshot::Snapshot;
+use crate::downstream::Entrance;
 use crate::jsonrpc::{ErrorObject, code};
 
 /// Where a call goes.
@@ -23,20 +24,23 @@ pub(crate) struct Route {
 }
 
 impl Fleet {
-    /// Finds where a call goes, and puts the server's own name into its parameters.
-    pub(crate) fn route(&self, kind: CallKind, params: &mut Object) -> Result<Route, ErrorObject> {
+    /// Finds where a call of a client goes, and puts the server's own name into its parameters.
+    pub(crate) fn route(&self, entrance: &Entrance, kind: CallKind, params: &mut Object) -> Result<Route, ErrorObject> {
         let invalid = |text: &str| ErrorObject::new(code::INVALID_PARAMS, text);
         let snapshot = self.snapshot();
         let catalogue = &snapshot.catalogue;
+        // What lies outside the client's view is as if it were not there.
+        let admitted = |item: &&Published| entrance.admits(item.server());
         let text = |params: &Object, key: &str| params.get(key).and_then(Value::as_str).map(str::to_owned);
         match kind {
             CallKind::Tool => {
                 let name = text(params, "name").ok_or_else(|| invalid("the name of a tool is missing"))?;
-                if let Some(tool) = catalogue.tool(&name) {
+                if let Some(tool) = catalogue.tool(&name).filter(admitted) {
                     params.insert("name", tool.name());
                     return route_to(&snapshot, kind, tool, None);
                 }
-                let utility = catalogue.utility(&name).ok_or_else(|| invalid("there is no tool of this name"))?;
+                let utility = catalogue.utility(&name).filter(|utility| entrance.admits(&utility.server));
+                let utility = utility.ok_or_else(|| invalid("there is no tool of this name"))?;
                 let server = snapshot.members.get(&utility.server);
                 Ok(Route {
                     server: server.cloned().ok_or_else(|| invalid("there is no tool of this name"))?,
@@ -49,18 +53,20 @@ impl Fleet {
             }
             CallKind::Prompt => {
                 let name = text(params, "name").ok_or_else(|| invalid("the name of a prompt is missing"))?;
-                let prompt = catalogue.prompt(&name).ok_or_else(|| invalid("there is no prompt of this name"))?;
+                let prompt = catalogue.prompt(&name).filter(admitted);
+                let prompt = prompt.ok_or_else(|| invalid("there is no prompt of this name"))?;
                 params.insert("name", prompt.name());
                 route_to(&snapshot, kind, prompt, None)
             }
             CallKind::Resource => {
                 let uri = text(params, "uri").ok_or_else(|| invalid("the URI of a resource is missing"))?;
                 let not_found = || ErrorObject::new(code::RESOURCE_NOT_FOUND, "there is no resource of this URI");
-                if let Some(resource) = catalogue.resource(&uri) {
+                if let Some(resource) = catalogue.resource(&uri).filter(admitted) {
                     return route_to(&snapshot, kind, resource, Some(uri));
                 }
                 // Servers hand out links to resources that they do not list. With one server there is no doubt whose.
-                let mut serving = snapshot.members.iter().filter(|server| server.declares("resources"));
+                let in_view = snapshot.members.iter().filter(|server| entrance.admits(server.name()));
+                let mut serving = in_view.filter(|server| server.declares("resources"));
                 match (serving.next(), serving.next()) {
                     (Some(server), None) => self.route_unlisted(server, uri).ok_or_else(not_found),
                     _ => Err(not_found()),
@@ -71,12 +77,13 @@ impl Fleet {
                 let reference = reference.ok_or_else(|| invalid("what to complete is missing"))?;
                 if let Some(uri) = text(reference, "uri") {
                     let item = catalogue.templates().iter().find(|template| template.exposed() == uri);
-                    let item = item.or_else(|| catalogue.resource(&uri));
+                    let item = item.or_else(|| catalogue.resource(&uri)).filter(admitted);
                     let item = item.ok_or_else(|| invalid("there is no resource template of this URI"))?;
                     return route_to(&snapshot, kind, item, Some(uri));
                 }
                 let name = text(reference, "name").ok_or_else(|| invalid("what to complete is missing"))?;
-                let prompt = catalogue.prompt(&name).ok_or_else(|| invalid("there is no prompt of this name"))?;
+                let prompt = catalogue.prompt(&name).filter(admitted);
+                let prompt = prompt.ok_or_else(|| invalid("there is no prompt of this name"))?;
                 reference.insert("name", prompt.name());
                 route_to(&snapshot, kind, prompt, None)
             }

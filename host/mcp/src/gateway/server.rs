@@ -1,6 +1,6 @@
 //! One server as the gateway knows it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -16,6 +16,7 @@ use super::breaker::Breaker;
 use super::turns::Turns;
 use super::usage::Usage;
 use super::wishes::Wishes;
+use crate::downstream::Outlet;
 use crate::status::{Phase, ServerStatus};
 
 /// A connection with the number that tells it from earlier ones.
@@ -66,7 +67,7 @@ pub(crate) struct Server {
     connected: ArcSwapOption<Connected>,
     status: Mutex<Kept>,
     /// Calls that are running, by the number of their session: who a request of the server belongs to.
-    callers: Mutex<HashMap<u64, usize>>,
+    callers: Mutex<HashMap<u64, Callers>>,
     drained: Notify,
     settled: AtomicBool,
     /// The published names of tools that were withdrawn because the server is parked: a call of one is told so.
@@ -272,10 +273,19 @@ impl Server {
         self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
-    /// Counts a running call of a session until the returned guard is dropped.
-    pub(crate) fn note_call(self: &Arc<Self>, session: u64) -> CallGuard {
-        *self.callers.lock().unwrap_or_else(PoisonError::into_inner).entry(session).or_default() += 1;
-        CallGuard { server: Arc::clone(self), session }
+    /// Notes a running call of a session until the returned guard is dropped.
+    pub(crate) fn note_call(self: &Arc<Self>, session: u64, outlet: Option<&Outlet>) -> CallGuard {
+        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mine = callers.entry(session).or_default();
+        mine.next += 1;
+        mine.running.insert(mine.next, outlet.cloned());
+        CallGuard { server: Arc::clone(self), session, number: mine.next }
+    }
+
+    /// Returns where goes what this server says to a session during a call: the way of the latest one that is running.
+    pub(crate) fn outlet_to(&self, session: u64) -> Option<Outlet> {
+        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        callers.get(&session)?.running.last_key_value().and_then(|(_, outlet)| outlet.clone())
     }
 
     /// Waits until no call is running.
@@ -300,18 +310,26 @@ impl Server {
     }
 }
 
+/// The running calls of one session.
+#[derive(Default)]
+struct Callers {
+    next: u64,
+    running: BTreeMap<u64, Option<Outlet>>,
+}
+
 /// A running call.
 pub(crate) struct CallGuard {
     server: Arc<Server>,
     session: u64,
+    number: u64,
 }
 
 impl Drop for CallGuard {
     fn drop(&mut self) {
         let mut callers = self.server.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = callers.get_mut(&self.session) {
-            *count -= 1;
-            if *count == 0 {
+        if let Some(mine) = callers.get_mut(&self.session) {
+            mine.running.remove(&self.number);
+            if mine.running.is_empty() {
                 callers.remove(&self.session);
                 self.server.drained.notify_waiters();
             }

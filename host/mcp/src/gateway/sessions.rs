@@ -9,7 +9,7 @@ use std::time::Duration;
 use portcullis_config::ServerOptions;
 use portcullis_gates::{Approver, Context, TooManySessions};
 use portcullis_model::json::Value;
-use portcullis_model::{Era, Principal, SessionId, object};
+use portcullis_model::{Era, SessionId, object};
 use rmcp::model::{
     ConstString as _, ElicitationCreateRequestMethod, RootsListChangedNotificationMethod, SetLevelRequestMethod,
 };
@@ -18,15 +18,10 @@ use super::capabilities::CapabilitySet;
 use super::server::Server;
 use super::{Fleet, Gateway, Link};
 use crate::approver::{ClientApprover, Elicit, may_be_asked};
-use crate::downstream::{ClientLink, ClientSession, Introduction, LogLevel, Way};
+use crate::downstream::{ClientLink, ClientSession, Entrance, Introduction, LogLevel, Outlet, Way};
 
 /// An approver's answer is awaited a little longer than the gates wait, so that theirs is the limit that counts.
 const APPROVAL_LIMIT: Duration = Duration::from_secs(310);
-
-/// Returns the principal of whoever runs the gateway: the only one there is over stdio.
-pub(super) fn local() -> Principal {
-    Principal::parse("local").expect("a word of letters only")
-}
 
 impl Gateway {
     /// Opens the session of a client that introduced itself, and starts the servers for it where none serve such clients
@@ -34,18 +29,19 @@ impl Gateway {
     pub(crate) fn open_session(
         self: &Arc<Self>,
         introduction: &Introduction,
+        entrance: &Entrance,
         link: &Arc<ClientLink>,
     ) -> Result<Arc<ClientSession>, TooManySessions> {
         let random = format!("{:016x}", getrandom::u64().unwrap_or_default());
-        let id = SessionId::parse(&format!("stdio-{}-{random}", std::process::id()));
-        let id = id.expect("a fixed word and hexadecimal digits");
-        let principal = local();
-        let gates = self.shared.gates.sessions().open(&id, &principal, &introduction.client, Era::Initialize)?;
-        let fleet = self.fleet_for(&principal, &introduction.capabilities);
+        let id = format!("{}-{}-{random}", entrance.transport, std::process::id());
+        let id = SessionId::parse(&id).expect("a fixed word and hexadecimal digits");
+        let principal = &entrance.principal;
+        let gates = self.shared.gates.sessions().open(&id, principal, &introduction.client, Era::Initialize)?;
+        let fleet = self.fleet_for(principal, &introduction.capabilities);
         let link: Arc<dyn Way> = Arc::<ClientLink>::clone(link);
         let approver = fleet.approver(&link, &introduction.client.name, &introduction.capabilities);
         let capabilities = introduction.capabilities.clone();
-        let session = Arc::new(ClientSession::new(fleet, gates, approver, link, capabilities));
+        let session = Arc::new(ClientSession::new(fleet, gates, entrance.clone(), approver, link, capabilities));
         session.fleet.join(&session);
         Ok(session)
     }
@@ -66,7 +62,7 @@ impl Fleet {
         capabilities: &Value,
     ) -> Arc<dyn Approver> {
         let permitted = may_be_asked(&self.shared.arrangement.load().approvals, client, capabilities);
-        let asked = Asked { fleet: Arc::downgrade(self), link: Arc::clone(link) };
+        let asked = Asked { fleet: Arc::downgrade(self), link: Arc::clone(link), outlet: None };
         Arc::new(ClientApprover::new(Arc::new(asked), permitted))
     }
 
@@ -128,12 +124,12 @@ impl Fleet {
         self.sole_caller(server).filter(|session| self.exchange(session.number).is_some())
     }
 
-    /// Returns the context of a passage that a client asked for.
-    pub(crate) fn context(&self, session: &ClientSession, server: &Server) -> Context {
+    /// Returns the context of a passage that a client asked for; `outlet` is that of its request.
+    pub(crate) fn context(&self, session: &ClientSession, server: &Server, outlet: Option<&Outlet>) -> Context {
         Context {
             session: Arc::clone(&session.gates),
             set: self.shared.gates.set(),
-            approver: Arc::clone(&session.approver),
+            approver: approver_during(session, outlet),
             server_trust: server.options().trust,
             tool_rounds: server.tool_rounds.load(std::sync::atomic::Ordering::Relaxed),
             definitions: Some(Arc::clone(&self.definitions)),
@@ -178,17 +174,32 @@ impl Fleet {
     }
 }
 
+/// Returns who can be asked on behalf of a client: a question about one request goes the way of that request.
+fn approver_during(session: &ClientSession, outlet: Option<&Outlet>) -> Arc<dyn Approver> {
+    match outlet {
+        Some(outlet @ (Outlet::Stream(_) | Outlet::Session(_))) if session.approver.class().is_some() => {
+            let (fleet, link) = (Arc::downgrade(&session.fleet), Arc::clone(&session.link));
+            let asked = Asked { fleet, link, outlet: Some(outlet.clone()) };
+            Arc::new(ClientApprover::new(Arc::new(asked), true))
+        }
+        Some(_) | None => Arc::clone(&session.approver),
+    }
+}
+
 /// A client as the approver sees it.
 struct Asked {
     fleet: Weak<Fleet>,
     link: Arc<dyn Way>,
+    /// That of the request which the question is about.
+    outlet: Option<Outlet>,
 }
 
 impl Elicit for Asked {
     fn elicit(&self, params: Value) -> Pin<Box<dyn Future<Output = Option<Value>> + Send + '_>> {
-        Box::pin(
-            async move { self.link.request(ElicitationCreateRequestMethod::VALUE, &params, APPROVAL_LIMIT).await.ok() },
-        )
+        Box::pin(async move {
+            let outlet = self.outlet.as_ref();
+            self.link.request(outlet, ElicitationCreateRequestMethod::VALUE, &params, APPROVAL_LIMIT).await.ok()
+        })
     }
 
     fn decoys(&self) -> Vec<String> {

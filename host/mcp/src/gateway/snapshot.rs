@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use portcullis_model::ServerName;
 use portcullis_model::json::{Object, Value};
 use portcullis_registry::{Catalogue, Changes, Published, UtilityTool};
 
@@ -90,6 +91,28 @@ impl Snapshot {
             Arc::new(list)
         });
         Arc::clone(stateless)
+    }
+
+    /// Returns the result of a list with what one server has, made anew each time: few clients look at one server.
+    pub(crate) fn list_of(&self, listable: Listable, server: &ServerName) -> Value {
+        let catalogue = &self.catalogue;
+        let documents = |items: &[Published]| -> Vec<Value> {
+            items.iter().filter(|item| item.server() == server).map(Published::document).collect()
+        };
+        let (key, items) = match listable {
+            Listable::Tools => {
+                let utilities = catalogue.utilities().iter().filter(|utility| utility.server == *server);
+                let notice = self.notice.iter().map(|notice| document(notice));
+                let tools = documents(catalogue.tools()).into_iter();
+                ("tools", tools.chain(utilities.map(UtilityTool::document)).chain(notice).collect())
+            }
+            Listable::Prompts => ("prompts", documents(catalogue.prompts())),
+            Listable::Resources => ("resources", documents(catalogue.resources())),
+            Listable::Templates => ("resourceTemplates", documents(catalogue.templates())),
+        };
+        let mut result = Object::new();
+        result.insert(key, items);
+        result.into()
     }
 }
 

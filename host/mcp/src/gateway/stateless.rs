@@ -7,7 +7,7 @@ use portcullis_gates::{NoApprover, Session};
 use portcullis_model::json::Object;
 
 use super::Fleet;
-use crate::downstream::{ClientSession, LogLevel, Reply, RequestMeta, Way};
+use crate::downstream::{ClientSession, Entrance, LogLevel, Reply, RequestMeta, Way};
 use crate::method::Listable;
 
 impl Fleet {
@@ -15,11 +15,13 @@ impl Fleet {
     pub(crate) fn open_exchange(
         self: &Arc<Self>,
         gates: Arc<Session>,
+        entrance: Entrance,
         meta: &RequestMeta,
         way: Arc<dyn Way>,
     ) -> Arc<ClientSession> {
         let approver = self.approver(&way, &meta.client.name, &meta.capabilities);
-        let session = ClientSession::new(Arc::clone(self), gates, approver, way, meta.capabilities.clone());
+        let fleet = Arc::clone(self);
+        let session = ClientSession::new(fleet, gates, entrance, approver, way, meta.capabilities.clone());
         session.set_own_level(meta.level);
         if let Some(level) = meta.level {
             self.want_level(level);
@@ -36,9 +38,14 @@ impl Fleet {
     }
 
     /// Opens what a request that listens is: told of what it subscribed to, and asked nothing.
-    pub(crate) fn open_listener(self: &Arc<Self>, gates: Arc<Session>, way: Arc<dyn Way>) -> Arc<ClientSession> {
-        let session =
-            Arc::new(ClientSession::new(Arc::clone(self), gates, Arc::new(NoApprover), way, Object::new().into()));
+    pub(crate) fn open_listener(
+        self: &Arc<Self>,
+        gates: Arc<Session>,
+        entrance: Entrance,
+        way: Arc<dyn Way>,
+    ) -> Arc<ClientSession> {
+        let (fleet, approver) = (Arc::clone(self), Arc::new(NoApprover));
+        let session = Arc::new(ClientSession::new(fleet, gates, entrance, approver, way, Object::new().into()));
         session.set_own_level(None);
         self.locked_sessions().push(Arc::clone(&session));
         session

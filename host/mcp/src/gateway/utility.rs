@@ -7,7 +7,7 @@ use portcullis_registry::{Published, Utility};
 
 use super::Fleet;
 use super::route::Route;
-use crate::downstream::{ClientSession, Reply};
+use crate::downstream::{ClientSession, Outlet, Reply};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::Verb;
 
@@ -19,10 +19,13 @@ impl Fleet {
         route: Route,
         utility: Utility,
         params: Object,
+        outlet: Option<&Outlet>,
     ) -> Reply {
         let arguments = params.get("arguments").and_then(Value::as_object).cloned().unwrap_or_default();
         match utility {
-            Utility::ListResources | Utility::ListPrompts => self.list_of(session, &route, utility, params).await,
+            Utility::ListResources | Utility::ListPrompts => {
+                self.list_of(session, &route, utility, params, outlet).await
+            }
             Utility::ReadResource => {
                 let Some(uri) = arguments.get("uri").and_then(Value::as_str) else {
                     return invalid("`uri` is missing");
@@ -34,7 +37,7 @@ impl Fleet {
                 }
                 let route = Route { kind: CallKind::Resource, name: uri.to_owned(), definition: listed, ..route };
                 let params = object! { "uri" => uri };
-                self.pass(session, &route, Verb::Plain, params.into(), None).await.into_tool(contents)
+                self.pass(session, &route, Verb::Plain, params.into(), None, outlet).await.into_tool(contents)
             }
             Utility::GetPrompt => {
                 let Some(name) = arguments.get("name").and_then(Value::as_str) else {
@@ -52,14 +55,21 @@ impl Fleet {
                 }
                 let definition = Some(item.definition());
                 let route = Route { kind: CallKind::Prompt, name: item.name().to_owned(), definition, ..route };
-                self.pass(session, &route, Verb::Plain, params.into(), None).await.into_tool(as_text)
+                self.pass(session, &route, Verb::Plain, params.into(), None, outlet).await.into_tool(as_text)
             }
         }
     }
 
     /// Lists what is published of a server. No server is asked, but the call gate is: it may refuse the tool.
-    async fn list_of(&self, session: &ClientSession, route: &Route, utility: Utility, params: Object) -> Reply {
-        let context = self.context(session, &route.server);
+    async fn list_of(
+        &self,
+        session: &ClientSession,
+        route: &Route,
+        utility: Utility,
+        params: Object,
+        outlet: Option<&Outlet>,
+    ) -> Reply {
+        let context = self.context(session, &route.server, outlet);
         let call = Call {
             server: route.server.name().clone(),
             kind: CallKind::Tool,

@@ -7,7 +7,7 @@ use portcullis_model::{CallKind, ResultKind, object};
 
 use super::exchange::{Carrier, Exchange, Present};
 use super::{Ask, Begun, Caller, Dress, RequestMeta, invalid, seal};
-use crate::downstream::{ClientSession, Reply, own_code};
+use crate::downstream::{ClientSession, Entrance, Reply, own_code};
 use crate::gateway::{Boxed, ClientCall, Fleet, Gateway};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::Verb;
@@ -17,7 +17,7 @@ pub(super) fn call(gateway: &Gateway, fleet: Arc<Fleet>, mut ask: Ask, meta: &Re
     let token = ask.params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
     let present = Present { tell: ask.tell, token, level: meta.level };
     let (responses, state) = (ask.params.remove("inputResponses"), ask.params.remove("requestState"));
-    let Caller { principal, parked, .. } = &ask.caller;
+    let Caller { entrance: Entrance { principal, .. }, parked, .. } = &ask.caller;
     // Completions have no rounds: what cannot be asked during one is refused to the server.
     let capabilities = if kind == CallKind::Completion { Object::new().into() } else { meta.capabilities.clone() };
     let may_be_asked = capabilities.as_object().is_some_and(|capabilities| !capabilities.is_empty());
@@ -38,10 +38,11 @@ pub(super) fn call(gateway: &Gateway, fleet: Arc<Fleet>, mut ask: Ask, meta: &Re
         Err(error) => return Begun::Now(Reply::Error(ErrorObject::new(own_code::TOO_MANY, error.to_string()))),
     };
     let exchange = Arc::new(Exchange::new(capabilities, present));
-    let open = Open(fleet.open_exchange(session, meta, Arc::<Exchange>::clone(&exchange)));
+    let entrance = ask.caller.entrance.clone();
+    let open = Open(fleet.open_exchange(session, entrance, meta, Arc::<Exchange>::clone(&exchange)));
     // Kept only for what a state would be bound to: most clients that cannot be asked send large arguments as well.
     let bound = may_be_asked.then(|| ask.params.clone());
-    let call = ClientCall { kind, verb: Verb::Plain, params: ask.params };
+    let call = ClientCall { kind, verb: Verb::Plain, params: ask.params, outlet: None };
     let work: Boxed<'static, Reply> = Box::pin({
         let exchange = Arc::clone(&exchange);
         async move {

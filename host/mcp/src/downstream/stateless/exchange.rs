@@ -14,7 +14,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::Tell;
-use crate::downstream::{AskError, LogLevel, Way};
+use crate::downstream::{AskError, LogLevel, Outlet, Way};
 use crate::gateway::{Boxed, check_elicitation};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::ServerMethod;
@@ -232,6 +232,8 @@ impl Drop for Withdraw<'_> {
 impl Way for Exchange {
     fn request<'a>(
         &'a self,
+        // Every request of this era has a way of its own, which is this.
+        _outlet: Option<&'a Outlet>,
         method: &'a str,
         params: &'a Value,
         limit: Duration,
@@ -266,7 +268,7 @@ impl Way for Exchange {
         })
     }
 
-    fn notify(&self, method: &str, params: Option<&Value>) {
+    fn notify(&self, _outlet: Option<&Outlet>, method: &str, params: Option<&Value>) {
         let state = self.state();
         // Between two rounds nobody listens.
         let Some(present) = &state.present else {

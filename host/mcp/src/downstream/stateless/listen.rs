@@ -11,7 +11,7 @@ use rmcp::model::{ConstString as _, ResourceUpdatedNotificationMethod, Subscript
 use tokio::sync::watch;
 
 use super::{Ask, Begun, RequestMeta, Tell, invalid};
-use crate::downstream::{AskError, COALESCE, ClientSession, ListGroup, Reply, Way, changed_method, own_code};
+use crate::downstream::{AskError, COALESCE, ClientSession, ListGroup, Outlet, Reply, Way, changed_method, own_code};
 use crate::gateway::{Boxed, ClientCall, Fleet, Gateway};
 use crate::jsonrpc::{ErrorObject, Id};
 use crate::method::Verb;
@@ -88,7 +88,7 @@ pub(super) fn listen(gateway: &Gateway, fleet: &Arc<Fleet>, ask: &Ask, meta: &Re
     };
     let listener =
         Arc::new(Listener { id: ask.id.clone(), tell: Arc::clone(&ask.tell), early: Mutex::new(Some(Vec::new())) });
-    let session = fleet.open_listener(gates, Arc::<Listener>::clone(&listener));
+    let session = fleet.open_listener(gates, ask.caller.entrance.clone(), Arc::<Listener>::clone(&listener));
     let open = Listening { session, fleet: Arc::clone(fleet), resources: Vec::new(), _entered: entered };
     let ended = ask.caller.listens.ended.subscribe();
     Begun::Later(Box::pin(run(open, listener, groups, resources, ended)))
@@ -153,7 +153,7 @@ impl Listening {
     /// Subscribes to a resource: the call gate decides as if it were read. Returns true where that was done.
     async fn subscribe(&self, uri: &str) -> bool {
         let params = object! { "uri" => uri };
-        let call = ClientCall { kind: CallKind::Resource, verb: Verb::Subscribe, params };
+        let call = ClientCall { kind: CallKind::Resource, verb: Verb::Subscribe, params, outlet: None };
         let reply = self.fleet.call(Arc::clone(&self.session), call).await;
         matches!(reply, Reply::Cleared(message) if message.get().kind == ResultKind::Result)
     }
@@ -178,6 +178,7 @@ impl Drop for Listening {
                         kind: CallKind::Resource,
                         verb: Verb::Unsubscribe,
                         params: object! { "uri" => uri },
+                        outlet: None,
                     };
                     fleet.call(Arc::clone(&session), call).await;
                 }
@@ -231,6 +232,7 @@ impl Listener {
 impl Way for Listener {
     fn request<'a>(
         &'a self,
+        _outlet: Option<&'a Outlet>,
         _method: &'a str,
         _params: &'a Value,
         _limit: Duration,
@@ -239,7 +241,7 @@ impl Way for Listener {
         Box::pin(async { Err(AskError::Gone) })
     }
 
-    fn notify(&self, method: &str, params: Option<&Value>) {
+    fn notify(&self, _outlet: Option<&Outlet>, method: &str, params: Option<&Value>) {
         let (ResourceUpdatedNotificationMethod::VALUE, Some(Value::Object(params))) = (method, params) else {
             return;
         };

@@ -29,7 +29,7 @@ fn ask(
     params: &str,
 ) -> tokio::task::JoinHandle<Result<Value, AskError>> {
     let (exchange, params) = (Arc::clone(exchange), json(params));
-    tokio::spawn(async move { exchange.request(method, &params, Duration::from_mins(1)).await })
+    tokio::spawn(async move { exchange.request(None, method, &params, Duration::from_mins(1)).await })
 }
 
 const FORM: &str =
@@ -105,7 +105,7 @@ async fn only_what_the_client_declared_is_asked() {
         ("sampling/createMessage", "{}"),
         ("elicitation/create", r#"{"mode":"url","url":"https://example.org","message":"m"}"#),
     ] {
-        let outcome = exchange.request(method, &json(params), Duration::from_secs(1)).await;
+        let outcome = exchange.request(None, method, &json(params), Duration::from_secs(1)).await;
         assert!(matches!(outcome, Err(AskError::Refused(error)) if error.code() == code::METHOD_NOT_FOUND), "{method}");
     }
     let required = exchange.undeclared().unwrap().to_json();
@@ -115,7 +115,7 @@ async fn only_what_the_client_declared_is_asked() {
 #[tokio::test]
 async fn a_question_that_ran_out_is_not_asked_any_more() {
     let exchange = exchange(r#"{"roots":{}}"#);
-    let outcome = exchange.request("roots/list", &json("{}"), Duration::from_millis(1)).await;
+    let outcome = exchange.request(None, "roots/list", &json("{}"), Duration::from_millis(1)).await;
     assert!(matches!(outcome, Err(AskError::TimedOut)));
     assert!(tokio::time::timeout(Duration::from_millis(200), exchange.must_ask()).await.is_err());
 }
@@ -139,10 +139,10 @@ async fn a_round_hears_of_progress_under_its_own_token_and_of_messages_only_wher
     let (first, told) = present(Some("a"), Some(LogLevel::Info));
     let exchange = Exchange::new(json("{}"), first);
     let progress = json(r#"{"progressToken":9,"progress":1}"#);
-    exchange.notify("notifications/progress", Some(&progress));
-    exchange.notify("notifications/message", Some(&json(r#"{"level":"info"}"#)));
+    exchange.notify(None, "notifications/progress", Some(&progress));
+    exchange.notify(None, "notifications/message", Some(&json(r#"{"level":"info"}"#)));
     let (round, _) = exchange.pause().unwrap();
-    exchange.notify("notifications/progress", Some(&progress));
+    exchange.notify(None, "notifications/progress", Some(&progress));
     assert_eq!(
         *told.lock().unwrap(),
         [r#"notifications/progress {"progressToken":"a","progress":1}"#, r#"notifications/message {"level":"info"}"#],
@@ -150,7 +150,7 @@ async fn a_round_hears_of_progress_under_its_own_token_and_of_messages_only_wher
     );
     let (second, told) = present(Some("b"), None);
     exchange.resume(round, &json("{}"), second).unwrap();
-    exchange.notify("notifications/progress", Some(&progress));
-    exchange.notify("notifications/message", Some(&json(r#"{"level":"info"}"#)));
+    exchange.notify(None, "notifications/progress", Some(&progress));
+    exchange.notify(None, "notifications/message", Some(&json(r#"{"level":"info"}"#)));
     assert_eq!(*told.lock().unwrap(), [r#"notifications/progress {"progressToken":"b","progress":1}"#]);
 }

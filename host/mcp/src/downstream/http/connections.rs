@@ -1,0 +1,135 @@
+//! The connections of an HTTP door.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::HttpOptions;
+use super::endpoint::Door;
+use super::stall::Stalling;
+use crate::gateway::Gateway;
+
+/// Fields of a request's head: a browser sends 20.
+const MOST_HEADERS: usize = 100;
+/// Bytes of a request's head.
+const LONGEST_HEAD: usize = 32 * 1024;
+/// What is read at once: bodies of a megabyte come in few pieces.
+const BUFFER: usize = 128 * 1024;
+/// After descriptors ran out, or the like, the next connection is awaited so much later.
+const PAUSE: Duration = Duration::from_millis(50);
+/// At the end, connections have so long to finish what they write.
+const FAREWELL: Duration = Duration::from_secs(2);
+/// Sessions and streams are looked through so often.
+const SWEEP: Duration = Duration::from_secs(5);
+
+/// What a connection beyond the limit is told.
+const TURNED_AWAY: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
+
+/// Why an HTTP door was not opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeHttpError {
+    /// The address of the listener is not known.
+    #[error("the address that is listened on is not known")]
+    Address(#[source] std::io::Error),
+    /// The address can be reached from other machines.
+    #[error("{0} can be reached from other machines, and there is no authentication for that yet")]
+    NotLoopback(SocketAddr),
+}
+
+/// Serves clients over Streamable HTTP at `/mcp` and `/mcp/<server>` until `stop` is ready, then ends their sessions. The
+/// servers keep running: that is up to [`Gateway::shutdown`]. The listener must be bound to a loopback address.
+pub async fn serve_http(
+    gateway: Arc<Gateway>,
+    listener: TcpListener,
+    options: HttpOptions,
+    stop: impl Future<Output = ()>,
+) -> Result<(), ServeHttpError> {
+    let bound = listener.local_addr().map_err(ServeHttpError::Address)?;
+    if !bound.ip().is_loopback() {
+        return Err(ServeHttpError::NotLoopback(bound));
+    }
+    let door = Arc::new(Door::new(gateway, options, bound));
+    let (ending, ended) = watch::channel(());
+    let mut connections = JoinSet::new();
+    let mut sweep = tokio::time::interval(SWEEP);
+    tokio::pin!(stop);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut stop => break,
+            // Those that are over; one that broke harms no other.
+            Some(over) = connections.join_next() => {
+                if over.is_err() {
+                    tracing::error!("serving a connection broke");
+                }
+            }
+            _ = sweep.tick() => door.sessions.sweep(door.options.session_idle, door.options.replay),
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) if connections.len() < door.options.connections => {
+                    connections.spawn(serve(stream, Arc::clone(&door), ended.clone()));
+                }
+                Ok((stream, _)) => turn_away(&stream),
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be taken");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            },
+        }
+    }
+    drop(listener);
+    door.sessions.close();
+    let _ = ending.send(());
+    let all_over = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(FAREWELL, all_over).await.is_err() {
+        connections.shutdown().await;
+    }
+    Ok(())
+}
+
+/// Says that there are too many connections, as far as that can be said without waiting.
+fn turn_away(stream: &TcpStream) {
+    let _ = stream.try_write(TURNED_AWAY);
+    tracing::warn!("a connection was turned away: there are too many");
+}
+
+/// Serves one connection until it is over.
+async fn serve(stream: TcpStream, door: Arc<Door>, mut ended: watch::Receiver<()>) {
+    // Answers are small and waited for.
+    let _ = stream.set_nodelay(true);
+    let io = TokioIo::new(Stalling::new(stream, door.options.write_limit));
+    let service = service_fn({
+        let door = Arc::clone(&door);
+        move |request| {
+            let door = Arc::clone(&door);
+            async move { Ok::<_, Infallible>(door.answer(request).await) }
+        }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(door.options.head_limit)
+        .max_headers(MOST_HEADERS)
+        .max_header_size(LONGEST_HEAD)
+        .max_buf_size(BUFFER)
+        .serve_connection(io, service);
+    tokio::pin!(connection);
+    let outcome = tokio::select! {
+        outcome = connection.as_mut() => outcome,
+        _ = ended.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = outcome {
+        tracing::debug!(%error, "a connection broke");
+    }
+}

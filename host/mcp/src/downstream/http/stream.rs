@@ -1,0 +1,424 @@
+//! What answers one HTTP request: one message, or a stream of them that the client may come back to.
+//!
+//! A stream begins undecided. Where the answer is the first thing that comes, it is sent as plain JSON, which costs
+//! both sides the least. Where anything comes before it (progress, a log message, a question to the client), the answer
+//! becomes a stream of server-sent events. Events have numbers, and stay for a while after they were sent: a client whose
+//! connection broke names the last one that it got, and goes on from there.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
+
+use http_body_util::Full;
+use hyper::body::Bytes;
+use tokio::sync::{Notify, OwnedSemaphorePermit};
+
+use super::super::outbox::Gone;
+
+/// Above this many bytes that the client has not taken, requests to it wait.
+const HIGH_WATER: usize = 4 * 1024 * 1024;
+/// Above this, notifications are dropped: a client that does not read them misses nothing by it.
+const NOTIFICATION_WATER: usize = 1024 * 1024;
+/// So many bytes and events that were sent stay for a client that comes back; the last one always does, as it is the
+/// answer that the client waits for.
+const KEPT_BYTES: usize = 1024 * 1024;
+const KEPT_EVENTS: usize = 256;
+/// All streams together keep so many bytes that were sent; beyond, they go as soon as they are sent.
+const KEPT_BY_ALL: usize = 64 * 1024 * 1024;
+
+/// What all streams of a door keep together, in bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Kept(AtomicUsize);
+
+impl Kept {
+    fn is_full(&self) -> bool {
+        self.0.load(Ordering::Relaxed) > KEPT_BY_ALL
+    }
+}
+
+/// Which stream of its session one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum StreamName {
+    /// It answers a message that was posted.
+    Posted(u64),
+    /// It was opened to listen.
+    Listening(u64),
+}
+
+impl StreamName {
+    /// Writes the id of an event: which stream, which event.
+    pub(super) fn event_id(self, number: u64) -> String {
+        match self {
+            Self::Posted(stream) => format!("p{stream}.{number}"),
+            Self::Listening(stream) => format!("l{stream}.{number}"),
+        }
+    }
+
+    /// Reads the id of an event.
+    pub(super) fn parse_event_id(text: &str) -> Option<(Self, u64)> {
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
+        let (stream, number) = text.split_once('.')?;
+        let name = match stream.split_at_checked(1)? {
+            ("p", stream) => Self::Posted(digits(stream)?),
+            ("l", stream) => Self::Listening(digits(stream)?),
+            _ => return None,
+        };
+        Some((name, digits(number)?))
+    }
+}
+
+/// What answers one HTTP request.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    name: StreamName,
+    /// True where a client may come back to it.
+    resumable: bool,
+    state: Mutex<State>,
+    taken: Notify,
+    kept: Arc<Kept>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Messages from the number `oldest` on. An empty one is there for its number alone.
+    events: VecDeque<Bytes>,
+    oldest: u64,
+    /// The number of the message that the reader gets next.
+    next: u64,
+    /// Bytes that no reader got yet.
+    unsent: usize,
+    /// Bytes of all messages that are here.
+    bytes: usize,
+    /// Responses that are still to come; when there are none, the stream ends.
+    awaited: usize,
+    /// True while nothing but responses came.
+    only_answers: bool,
+    begun: bool,
+    /// Which reader counts; an earlier one that is still there has lost its place.
+    reader: u64,
+    attached: bool,
+    ended: Option<Instant>,
+    waker: Option<Waker>,
+    /// What the request takes up of the door, until it is answered.
+    hold: Option<Hold>,
+}
+
+/// What a request takes up of a door; given back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    /// Its place among the requests that run at once.
+    pub(super) _place: OwnedSemaphorePermit,
+    /// The memory that its body takes, where that is much.
+    pub(super) _memory: Option<OwnedSemaphorePermit>,
+}
+
+/// How a request is answered.
+pub(crate) enum First {
+    /// By the responses that were awaited, and nothing else.
+    Answers(Vec<Bytes>),
+    /// By a stream.
+    Events,
+}
+
+/// An event on its way to the client.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// Its id; nothing where the client cannot come back.
+    pub(crate) id: Option<String>,
+    /// Its message; empty for an event that is there for its id alone.
+    pub(crate) data: Bytes,
+}
+
+impl Stream {
+    /// Opens a stream that ends after so many responses, or never by itself where none is awaited.
+    pub(super) fn new(name: StreamName, awaited: usize, resumable: bool, hold: Option<Hold>, kept: Arc<Kept>) -> Self {
+        let state = State {
+            events: VecDeque::new(),
+            oldest: 0,
+            next: 0,
+            unsent: 0,
+            bytes: 0,
+            awaited,
+            only_answers: true,
+            begun: false,
+            reader: 0,
+            attached: false,
+            ended: None,
+            waker: None,
+            hold,
+        };
+        Self { name, resumable, state: Mutex::new(state), taken: Notify::new(), kept }
+    }
+
+    pub(super) fn name(&self) -> StreamName {
+        self.name
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sends a message that must not be lost. Waits while the client does not read.
+    pub(crate) async fn send(&self, message: Vec<u8>) -> Result<(), Gone> {
+        loop {
+            let taken = self.taken.notified();
+            {
+                let mut state = self.state();
+                if !state.is_open() {
+                    return Err(Gone);
+                }
+                if state.unsent < HIGH_WATER {
+                    state.only_answers = false;
+                    self.push(&mut state, message);
+                    return Ok(());
+                }
+            }
+            taken.await;
+        }
+    }
+
+    /// Sends a notification, or drops it where the client does not read. Returns false where the stream is closed.
+    pub(crate) fn offer(&self, message: Vec<u8>) -> bool {
+        let mut state = self.state();
+        if !state.is_open() {
+            return false;
+        }
+        if state.unsent < NOTIFICATION_WATER {
+            state.only_answers = false;
+            self.push(&mut state, message);
+        }
+        true
+    }
+
+    /// Sends a response that was awaited. Never waits: each request has one.
+    pub(crate) fn answer(&self, message: Vec<u8>) {
+        let mut state = self.state();
+        // A client that went away and cannot come back, or comes back to too much, does not get it any more.
+        if state.is_open() && (state.attached || !self.kept.is_full()) {
+            self.push(&mut state, message);
+        }
+        state.count_down();
+    }
+
+    /// Says that a response that was awaited will not come.
+    pub(crate) fn withdraw(&self) {
+        self.state().count_down();
+    }
+
+    /// Ends the stream.
+    pub(crate) fn end(&self) {
+        self.state().end();
+        self.taken.notify_waiters();
+    }
+
+    /// Returns since when it has ended.
+    pub(super) fn ended(&self) -> Option<Instant> {
+        self.state().ended
+    }
+
+    /// Returns true while a client reads it.
+    pub(super) fn is_attached(&self) -> bool {
+        self.state().attached
+    }
+
+    /// Takes what no reader got yet, to be sent another way.
+    pub(super) fn take_unsent(&self) -> Vec<Bytes> {
+        let mut state = self.state();
+        let keep = usize::try_from(state.next.saturating_sub(state.oldest)).unwrap_or(usize::MAX);
+        let keep = keep.min(state.events.len());
+        let rest = state.events.split_off(keep);
+        let bytes = rest.iter().map(Bytes::len).sum::<usize>();
+        state.bytes -= bytes;
+        state.unsent = 0;
+        self.kept.0.fetch_sub(bytes, Ordering::Relaxed);
+        rest.into_iter().filter(|data| !data.is_empty()).collect()
+    }
+
+    fn push(&self, state: &mut State, message: Vec<u8>) {
+        let size = message.len();
+        state.events.push_back(message.into());
+        state.unsent += size;
+        state.bytes += size;
+        self.kept.0.fetch_add(size, Ordering::Relaxed);
+        state.wake();
+    }
+
+    /// Begins to read it. Whoever read it before has lost its place.
+    pub(super) fn attach(self: &Arc<Self>) -> Reader {
+        let mut state = self.state();
+        state.reader += 1;
+        state.attached = true;
+        state.wake();
+        let number = state.reader;
+        drop(state);
+        Reader { stream: Arc::clone(self), number }
+    }
+
+    /// Begins to read it from behind the event of that number, as far as it is still there.
+    pub(super) fn resume(self: &Arc<Self>, after: u64) -> Reader {
+        let reader = self.attach();
+        let mut state = self.state();
+        let end = state.oldest + state.events.len() as u64;
+        state.next = after.saturating_add(1).clamp(state.oldest, end);
+        let skip = usize::try_from(state.next - state.oldest).unwrap_or(usize::MAX);
+        state.unsent = state.events.iter().skip(skip).map(Bytes::len).sum();
+        drop(state);
+        reader
+    }
+
+    /// Lets go of what was sent and need not be kept.
+    fn trim(&self, state: &mut State) {
+        while state.next > state.oldest {
+            let sent = state.bytes - state.unsent;
+            let is_last = state.events.len() == 1;
+            let many = !is_last && (sent > KEPT_BYTES || state.next - state.oldest > KEPT_EVENTS as u64);
+            if self.resumable && !many && !self.kept.is_full() {
+                return;
+            }
+            let Some(event) = state.events.pop_front() else { return };
+            state.oldest += 1;
+            state.bytes -= event.len();
+            self.kept.0.fetch_sub(event.len(), Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let bytes = self.state().bytes;
+        self.kept.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+impl State {
+    /// Returns true where a message that is put in can still reach the client.
+    fn is_open(&self) -> bool {
+        self.ended.is_none() && (self.attached || self.begun)
+    }
+
+    fn count_down(&mut self) {
+        self.awaited = self.awaited.saturating_sub(1);
+        if self.awaited == 0 {
+            self.end();
+        }
+    }
+
+    fn end(&mut self) {
+        self.ended.get_or_insert_with(Instant::now);
+        self.hold = None;
+        self.wake();
+    }
+
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Who reads a stream: the answer to one HTTP request. Dropping it leaves the stream to whoever comes back.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    stream: Arc<Stream>,
+    number: u64,
+}
+
+impl Reader {
+    pub(super) fn stream(&self) -> &Arc<Stream> {
+        &self.stream
+    }
+
+    /// Waits until it is clear how the request is answered.
+    pub(super) async fn first(&self) -> First {
+        poll_fn(|context| {
+            let mut state = self.stream.state();
+            if !state.only_answers {
+                return Poll::Ready(First::Events);
+            }
+            if state.ended.is_some() {
+                let events = std::mem::take(&mut state.events);
+                self.stream.kept.0.fetch_sub(state.bytes, Ordering::Relaxed);
+                (state.bytes, state.unsent) = (0, 0);
+                return Poll::Ready(First::Answers(events.into()));
+            }
+            state.await_change(context);
+            Poll::Pending
+        })
+        .await
+    }
+
+    /// Makes it a stream of events, with a first one that is there for its id alone where `primed`: so a client can come
+    /// back before anything was said.
+    pub(super) fn begin(&self, primed: bool) {
+        let mut state = self.stream.state();
+        state.begun = true;
+        if primed && self.stream.resumable {
+            state.events.push_front(Bytes::new());
+        }
+    }
+
+    /// Returns the next event; nothing once there will be no more for this reader.
+    pub(super) fn poll_event(&self, context: &mut Context<'_>) -> Poll<Option<Event>> {
+        let stream = &self.stream;
+        let mut state = stream.state();
+        if state.reader != self.number {
+            return Poll::Ready(None);
+        }
+        let place = usize::try_from(state.next - state.oldest).unwrap_or(usize::MAX);
+        if let Some(data) = state.events.get(place).cloned() {
+            let id = stream.resumable.then(|| stream.name.event_id(state.next));
+            state.next += 1;
+            state.unsent -= data.len();
+            stream.trim(&mut state);
+            drop(state);
+            stream.taken.notify_waiters();
+            return Poll::Ready(Some(Event { id, data }));
+        }
+        if state.ended.is_some() {
+            return Poll::Ready(None);
+        }
+        state.await_change(context);
+        Poll::Pending
+    }
+}
+
+impl State {
+    fn await_change(&mut self, context: &Context<'_>) {
+        if !self.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
+            self.waker = Some(context.waker().clone());
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        let mut state = self.stream.state();
+        if state.reader == self.number {
+            state.attached = false;
+            state.waker = None;
+        }
+        drop(state);
+        // Whoever waits for the client to read must not wait for one that is gone.
+        self.stream.taken.notify_waiters();
+    }
+}
+
+/// Joins the responses to a batch (MCP 2025-03-26), or returns the only one.
+pub(super) fn join(mut answers: Vec<Bytes>, batch: bool) -> Full<Bytes> {
+    if !batch {
+        return Full::new(answers.pop().unwrap_or_default());
+    }
+    let mut joined = Vec::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);
+    joined.push(b'[');
+    for (index, answer) in answers.iter().enumerate() {
+        if index > 0 {
+            joined.push(b',');
+        }
+        joined.extend_from_slice(answer);
+    }
+    joined.push(b']');
+    Full::new(joined.into())
+}
