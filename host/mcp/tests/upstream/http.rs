@@ -50,7 +50,9 @@ async fn connect() -> (HttpServer, Connected) {
 }
 
 async fn answers_come_as_json_and_as_events() {
-    let (_server, connected) = connect().await;
+    let (server, connected) = connect().await;
+    // Whoever has a connection is being listened to already.
+    assert_eq!(server.seen("GET").len(), 1);
     assert_eq!(connected.upstream.hello().protocol_version, "2025-06-18");
     assert_eq!(connected.result("json").await, r#"{"n":1.0}"#);
     assert_eq!(connected.result("events").await, r#"{"n":1.0}"#);

@@ -1,9 +1,11 @@
 //! Reaching a server over HTTP.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use portcullis_config::Protocol;
 use portcullis_model::{Launch, Secret};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::super::era::Stateless;
@@ -14,6 +16,10 @@ use super::super::{CallError, ConnectOptions, Hello, Peer, Upstream};
 use super::negotiate::{Discovery, discover, initialize, probe_limit};
 use super::{ConnectFailure, Tasks};
 use crate::transport::http::{HttpClient, HttpFailure};
+
+/// So long a new connection waits until the stream of what the server says by itself is open: what is asked on a stream that
+/// is not, some SDKs drop. One round trip, unless the server sends nothing before it has something to say.
+const LISTEN_LIMIT: Duration = Duration::from_millis(250);
 
 pub(super) async fn connect(
     launch: &Launch,
@@ -95,7 +101,10 @@ async fn streamable(
     shared.establish(era).map_err(ConnectFailure::Handshake)?;
     let mut tasks = Tasks::default();
     if listens {
-        tasks.0.push(tokio::spawn(listen(Arc::clone(&shared))));
+        let (begun, has_begun) = oneshot::channel();
+        tasks.0.push(tokio::spawn(listen(Arc::clone(&shared), begun)));
+        // Dropped by the task, so it ends with an error, whichever way it went.
+        let _ = timeout(LISTEN_LIMIT, has_begun).await;
     }
     tasks.follow(&shared, &hello);
     Ok(Upstream { shared, hello, process: None, _tasks: tasks })

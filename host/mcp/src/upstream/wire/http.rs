@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use portcullis_model::json::Limits;
 use reqwest::header::HeaderMap;
+use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
 use super::super::shared::Shared;
@@ -142,16 +143,19 @@ pub(super) fn take(shared: &Arc<Shared>, parsed: Parsed) {
     }
 }
 
-/// Listens to what the server says by itself, for as long as it offers that.
-pub(in super::super) async fn listen(shared: Arc<Shared>) {
+/// Listens to what the server says by itself, for as long as it offers that. `begun` ends once it listens, or knows that
+/// it cannot.
+pub(in super::super) async fn listen(shared: Arc<Shared>, begun: oneshot::Sender<()>) {
     let super::Wire::Http(client) = shared.wire() else {
         return;
     };
+    let mut begun = Some(begun);
     let mut last_id = String::new();
     let mut pause = PAUSE;
     while shared.closed().is_none() {
         match client.listen(&last_id).await {
             Ok(mut events) => {
+                drop(begun.take());
                 while let Ok(Some(parsed)) = events.next().await {
                     pause = PAUSE;
                     take(&shared, parsed);
@@ -168,6 +172,7 @@ pub(in super::super) async fn listen(shared: Arc<Shared>) {
             ) => return,
             Err(failure) => expire(&shared, &failure),
         }
+        drop(begun.take());
         sleep(pause).await;
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
