@@ -4,6 +4,7 @@ mod exchanges;
 mod fleets;
 mod http;
 mod http_calls;
+mod http_limits;
 mod http_streams;
 mod life;
 mod listen;

@@ -27,8 +27,10 @@ const BUFFER: usize = 128 * 1024;
 const PAUSE: Duration = Duration::from_millis(50);
 /// At the end, connections have so long to finish what they write.
 const FAREWELL: Duration = Duration::from_secs(2);
-/// Sessions and streams are looked through so often.
+/// Sessions and streams are looked through at least so often.
 const SWEEP: Duration = Duration::from_secs(5);
+/// They are looked through at most so often, however soon a session is over.
+const SHORTEST_SWEEP: Duration = Duration::from_millis(50);
 
 /// What a connection beyond the limit is told.
 const TURNED_AWAY: &[u8] =
@@ -61,7 +63,8 @@ pub async fn serve_http(
     let door = Arc::new(Door::new(gateway, options, bound));
     let (ending, ended) = watch::channel(());
     let mut connections = JoinSet::new();
-    let mut sweep = tokio::time::interval(SWEEP);
+    let pause = SWEEP.min(door.options.session_idle).max(SHORTEST_SWEEP);
+    let mut sweep = tokio::time::interval(pause);
     tokio::pin!(stop);
     loop {
         tokio::select! {
