@@ -18,6 +18,7 @@ mod lists;
 mod members;
 mod notice;
 mod options;
+mod pages;
 mod peer;
 mod pool;
 mod publish;

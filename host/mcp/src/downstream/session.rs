@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portcullis_gates::{Approver, Session};
+use portcullis_model::Era;
 use portcullis_model::json::Value;
 
 use super::{Entrance, Way};
@@ -138,6 +139,11 @@ impl ClientSession {
         self.capabilities.get(capability).is_some_and(|value| !value.is_null())
     }
 
+    /// Returns true for a request of the stateless era.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.gates.era == Era::Stateless
+    }
+
     /// Sets the least urgent level that the client wants to see.
     pub(crate) fn set_level(&self, level: LogLevel) {
         self.level.store(level as u8, Ordering::Relaxed);
@@ -203,7 +209,7 @@ impl ClientSession {
 mod tests {
     use portcullis_gates::NoApprover;
     use portcullis_model::json::parse_str;
-    use portcullis_model::{ClientFacts, Era, Principal, SessionId};
+    use portcullis_model::{ClientFacts, Principal, SessionId};
 
     use super::*;
     use crate::downstream::{ClientLink, Outbox, Outlet};

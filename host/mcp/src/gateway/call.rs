@@ -11,6 +11,7 @@ use rmcp::model::{ConstString as _, ProgressNotificationMethod};
 use tokio::sync::mpsc;
 
 use super::breaker::{Admitted, Held, Strike};
+use super::pages::{self, MOST_TIMES, Pages};
 use super::reach::{held_back, unavailable};
 use super::route::Route;
 use super::server::{Connected, Server};
@@ -141,12 +142,22 @@ impl Fleet {
             && let Some(connected) = self.reach_anew(server, connected.number, LONGEST_RECONNECT).await
         {
             // Nothing was done the first time, so this is no second call: what was cleared is sent as it was cleared.
+            outcome = send(self, session, &context, server, &connected, &cleared, verb, token.clone(), outlet).await;
+        }
+        let mut pages = Pages::Stand;
+        for _ in 0..MOST_TIMES {
+            pages = self.open_pages(session, server, &outcome).await;
+            if !matches!(pages, Pages::Opened) {
+                break;
+            }
+            let token = token.clone();
             outcome = send(self, session, &context, server, &connected, &cleared, verb, token, outlet).await;
         }
         drop(guard);
         server.usage.note_outcome(&outcome);
         note_outcome(server, admitted, connected.number, &outcome);
         match outcome {
+            Ok(_) if matches!(pages, Pages::Declined) => pages::declined(server, as_tool),
             Ok(answer) => {
                 server.answers.fetch_add(1, Ordering::Relaxed);
                 let answer = eras::fit(answer, session.gates.era, connected.link.greeting());

@@ -72,55 +72,11 @@ impl ServerPeer {
             return Err(not_offered());
         }
         let kind_of_request = request_kind(kind, &params).ok_or_else(not_offered)?;
-        let outcome = self.ask(&fleet, &session, method, kind_of_request, params).await;
+        let outcome = ask(&fleet, &session, &self.server, method, kind_of_request, params).await;
         if kind == ServerMethod::CreateMessage {
             ask::count_rounds(&self.server.tool_rounds, outcome.as_ref().ok());
         }
         outcome
-    }
-
-    async fn ask(
-        &self,
-        fleet: &Fleet,
-        session: &ClientSession,
-        method: &str,
-        kind: RequestKind,
-        document: Value,
-    ) -> Result<Value, ErrorObject> {
-        let is_elicitation = matches!(kind, RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_));
-        let limit = match kind {
-            RequestKind::Sampling(_) => SAMPLING_LIMIT,
-            RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => ELICITATION_LIMIT,
-            RequestKind::Roots => ROOTS_LIMIT,
-        };
-        let outlet = self.server.outlet_to(session.number);
-        let context = fleet.context(session, &self.server, outlet.as_ref());
-        let request = ServerRequest { server: self.server.name().clone(), kind, document };
-        let (cleared, limits) = match fleet.gates().request(&context, request).await {
-            Ok(cleared) => cleared,
-            Err(refusal) => {
-                tracing::info!(
-                    server = %self.server.name(), method, code = refusal.code.as_str(), detail = refusal.detail,
-                    "a request of a server was refused"
-                );
-                return if is_elicitation {
-                    Ok(ask::declined())
-                } else {
-                    let text = format!("refused by the gateway (code: {})", refusal.code.as_str());
-                    Err(ErrorObject::new(own_code::REFUSED, text))
-                };
-            }
-        };
-        let params = ask::envelope(cleared.get(), &limits);
-        let limit = ask::limit(&limits, &self.server.options(), cleared.get(), limit);
-        match session.link.request(outlet.as_ref(), method, &params, limit).await {
-            Ok(result) if is_elicitation => ask::check_elicitation(&params, result),
-            Ok(result) => Ok(result),
-            Err(AskError::Refused(error)) => Err(error),
-            Err(error @ (AskError::TimedOut | AskError::Gone | AskError::Busy)) => {
-                Err(ErrorObject::new(own_code::TIMED_OUT, error.to_string()))
-            }
-        }
     }
 
     /// Takes a notification of the server. Never waits.
@@ -176,6 +132,51 @@ impl ServerPeer {
     pub(crate) fn closed(&self, detail: String) {
         let number = self.number;
         self.server.wishes.add(|wanted| wanted.closed = Some((number, detail)));
+    }
+}
+
+/// Asks a client on behalf of a server, through the request gate.
+pub(super) async fn ask(
+    fleet: &Fleet,
+    session: &ClientSession,
+    server: &Server,
+    method: &str,
+    kind: RequestKind,
+    document: Value,
+) -> Result<Value, ErrorObject> {
+    let is_elicitation = matches!(kind, RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_));
+    let limit = match kind {
+        RequestKind::Sampling(_) => SAMPLING_LIMIT,
+        RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => ELICITATION_LIMIT,
+        RequestKind::Roots => ROOTS_LIMIT,
+    };
+    let outlet = server.outlet_to(session.number);
+    let context = fleet.context(session, server, outlet.as_ref());
+    let request = ServerRequest { server: server.name().clone(), kind, document };
+    let (cleared, limits) = match fleet.gates().request(&context, request).await {
+        Ok(cleared) => cleared,
+        Err(refusal) => {
+            tracing::info!(
+                server = %server.name(), method, code = refusal.code.as_str(), detail = refusal.detail,
+                "a request of a server was refused"
+            );
+            return if is_elicitation {
+                Ok(ask::declined())
+            } else {
+                let text = format!("refused by the gateway (code: {})", refusal.code.as_str());
+                Err(ErrorObject::new(own_code::REFUSED, text))
+            };
+        }
+    };
+    let params = ask::envelope(cleared.get(), &limits);
+    let limit = ask::limit(&limits, &server.options(), cleared.get(), limit);
+    match session.link.request(outlet.as_ref(), method, &params, limit).await {
+        Ok(result) if is_elicitation => ask::check_elicitation(&params, result),
+        Ok(result) => Ok(result),
+        Err(AskError::Refused(error)) => Err(error),
+        Err(error @ (AskError::TimedOut | AskError::Gone | AskError::Busy)) => {
+            Err(ErrorObject::new(own_code::TIMED_OUT, error.to_string()))
+        }
     }
 }
 

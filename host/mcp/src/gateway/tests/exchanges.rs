@@ -253,3 +253,35 @@ async fn a_log_message_goes_only_to_a_request_that_named_its_level() {
         running.wait_for("the end of the call", |_| slot.1.load(Ordering::SeqCst) == 0).await;
     }
 }
+
+#[tokio::test]
+async fn a_page_that_a_server_wants_opened_first_is_a_round_and_the_call_is_sent_again() {
+    let server = Scripted::with_tools(&[&tool("t")]);
+    let opened = Arc::new(AtomicUsize::new(0));
+    let calls = Arc::clone(&opened);
+    let server = server.answering(move |_| {
+        if calls.fetch_add(1, Ordering::SeqCst) == 0 {
+            let page = r#"{"elicitations":[{"mode":"url","elicitationId":"e","url":"https://example.org/","message":"Sign in"}]}"#;
+            return Ok(Err(error(-32_042, "open a page first").with_data(json(page))));
+        }
+        Ok(Ok(json(r#"{"content":[]}"#)))
+    });
+    let running = setup().server("s", server).run();
+    let mut client = running.connect();
+    let asked = client.stateless("tools/call", ALL, CALL).await;
+    let request = asked.pointer("/result/inputRequests/input-1").unwrap_or_else(|| panic!("{}", asked.to_json()));
+    assert_eq!(request.pointer("/params/url").and_then(Value::as_str), Some("https://example.org/"));
+    assert_eq!(request.pointer("/params/message").and_then(Value::as_str), Some("The server `s` asks: Sign in"));
+    let done = client.stateless("tools/call", ALL, &round(CALL, &asked, r#"{"input-1":{"action":"accept"}}"#)).await;
+    assert_eq!(done.get("result").unwrap().to_json(), r#"{"content":[],"resultType":"complete"}"#);
+    opened.store(0, Ordering::SeqCst);
+    let asked = client.stateless("tools/call", ALL, CALL).await;
+    let declined =
+        client.stateless("tools/call", ALL, &round(CALL, &asked, r#"{"input-1":{"action":"cancel"}}"#)).await;
+    assert!(declined.to_json().contains("declined"), "{}", declined.to_json());
+    opened.store(0, Ordering::SeqCst);
+    let response = client.stateless("tools/call", r#"{"elicitation":{}}"#, CALL).await;
+    assert_eq!(code_of(&response), Some(-32_021), "{}", response.to_json());
+    let required = response.pointer("/error/data/requiredCapabilities").unwrap().to_json();
+    assert_eq!(required, r#"{"elicitation":{"url":{}}}"#);
+}
