@@ -46,6 +46,8 @@ pub use options::{CallOptions, ConnectOptions};
 pub use peer::{BoxFuture, Peer};
 pub use shared::Counters;
 
+pub(crate) use headers::{Binding, Bindings, bindings};
+
 /// What a server answered: a result, or a JSON-RPC error. Neither has passed a gate yet.
 pub type Outcome = Result<Value, ErrorObject>;
 

@@ -158,6 +158,7 @@ impl Connection {
             stateless::Ask { caller: self.caller.clone(), id: id.clone(), method, params: object_of(params), tell };
         match stateless::begin(&self.gateway, ask) {
             Begun::Now(reply) => answer(outlet, &id, &reply).await,
+            Begun::Unfit(error) => fail(outlet, Some(&id), error).await,
             Begun::Later(work) => self.start(id, outlet, work).await,
         }
     }

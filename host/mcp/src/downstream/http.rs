@@ -1,4 +1,5 @@
-//! Clients that come over Streamable HTTP (MCP 2025-03-26 to 2025-11-25): an endpoint for all servers and one for each.
+//! Clients that come over Streamable HTTP (MCP 2025-03-26 to 2025-11-25): an endpoint for all servers and one for each. Requests
+//! of the stateless era (2026-07-28) go the same way as far as their body, and then their own ([`stateless`]).
 //!
 //! A request passes, in this order: [`guard`] (who may talk to this address at all), [`token`], its route, its method and
 //! headers, its body, its session. A call is answered with plain JSON unless something has to precede the answer
@@ -16,6 +17,7 @@ mod post;
 mod session;
 mod sessions;
 mod stall;
+mod stateless;
 mod stream;
 mod streams;
 mod token;

@@ -8,6 +8,7 @@ mod dress;
 mod exchange;
 mod listen;
 mod meta;
+pub(crate) mod mirror;
 mod parked;
 mod seal;
 
@@ -15,12 +16,13 @@ use std::sync::{Arc, OnceLock};
 
 use portcullis_gates::{Session, TooManySessions};
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{ClientFacts, Digest, Era, SessionId, object};
+use portcullis_model::{ClientFacts, Digest, Era, ServerName, SessionId, object};
 
 use super::{Entrance, Reply};
 use crate::gateway::{Boxed, Fleet, Gateway};
 use crate::jsonrpc::{ErrorObject, Id, code};
 use crate::method::{ClientMethod, Listable, Treatment, Verb};
+use crate::upstream::Binding;
 
 pub(crate) use dress::Dress;
 pub(crate) use listen::Listens;
@@ -64,6 +66,17 @@ impl Caller {
         Self { entrance: Entrance::stdio(), process: Some(process), parked: Arc::default(), listens: Arc::default() }
     }
 
+    /// Whoever came in over HTTP.
+    pub(crate) fn over_http(entrance: Entrance, parked: &Arc<Parked>, listens: &Arc<Listens>) -> Self {
+        Self { entrance, process: None, parked: Arc::clone(parked), listens: Arc::clone(listens) }
+    }
+
+    /// Returns whom states of calls are bound to. A principal has no control characters.
+    fn owner(&self) -> String {
+        let scope = self.entrance.scope.as_ref().map(ServerName::as_str).unwrap_or_default();
+        format!("{}\n{scope}", self.entrance.principal.as_str())
+    }
+
     /// Returns the session that a request of that client belongs to. The client's version does not count: an update does
     /// not wash labels off.
     fn session(&self, gateway: &Gateway, client: &ClientFacts) -> Result<Arc<Session>, TooManySessions> {
@@ -101,6 +114,8 @@ pub(crate) struct Ask {
 pub(crate) enum Begun {
     /// It is answered at once.
     Now(Reply),
+    /// It does not say of itself what it must.
+    Unfit(ErrorObject),
     /// It is answered by work that may wait. Dropping the work cancels the request.
     Later(Boxed<'static, Reply>),
 }
@@ -109,7 +124,7 @@ pub(crate) enum Begun {
 pub(crate) fn begin(gateway: &Arc<Gateway>, mut ask: Ask) -> Begun {
     let meta = match RequestMeta::take(&mut ask.params) {
         Ok(meta) => meta,
-        Err(error) => return Begun::Now(Reply::Error(error)),
+        Err(error) => return Begun::Unfit(error),
     };
     // The first one that names such capabilities has servers started for them, whatever it asks.
     let fleet = gateway.fleet_for(&ask.caller.entrance.principal, &meta.capabilities);
@@ -127,6 +142,21 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, mut ask: Ask) -> Begun {
             Begun::Now(Reply::Error(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered")))
         }
     }
+}
+
+/// Returns which arguments of a tool's call are repeated in headers, where the parameters are of such a call.
+pub(crate) fn repeated_arguments(
+    gateway: &Arc<Gateway>,
+    entrance: &Entrance,
+    method: &str,
+    params: Option<&Value>,
+) -> Option<Arc<[Binding]>> {
+    if ClientMethod::parse(method) != ClientMethod::CallTool {
+        return None;
+    }
+    let capabilities = params.and_then(meta::capabilities_of)?;
+    let tool = params?.get("name")?.as_str()?;
+    gateway.fleet_for(&entrance.principal, capabilities).snapshot().headers_of(tool)
 }
 
 /// Answers `server/discover` from what is known now: a client that waits in vain takes the gateway for one of the other
@@ -155,8 +185,9 @@ fn list(fleet: Arc<Fleet>, ask: &Ask, listable: Listable) -> Begun {
     if ask.params.get("cursor").is_some_and(|cursor| !cursor.is_null()) {
         return Begun::Now(invalid("this cursor is not known"));
     }
+    let entrance = ask.caller.entrance.clone();
     Begun::Later(Box::pin(async move {
-        let list = fleet.list_stateless(listable).await;
+        let list = fleet.list_stateless(&entrance, listable).await;
         Dress::own(fleet.is_settled()).put_on(list)
     }))
 }

@@ -10,6 +10,7 @@ use super::members::Members;
 use super::notice::{STATUS_TOOL, document};
 use crate::downstream::ListGroup;
 use crate::method::Listable;
+use crate::upstream::{Binding, Bindings, bindings};
 
 /// What is published: an immutable catalogue with the servers that are behind it, and the results of lists, made once for
 /// all who ask.
@@ -21,6 +22,7 @@ pub(crate) struct Snapshot {
     notice: Option<String>,
     tools: OnceLock<Arc<Value>>,
     stateless_tools: OnceLock<Arc<Value>>,
+    headers: OnceLock<Bindings>,
     prompts: OnceLock<Arc<Value>>,
     resources: OnceLock<Arc<Value>>,
     templates: OnceLock<Arc<Value>>,
@@ -71,6 +73,20 @@ impl Snapshot {
         Arc::clone(list)
     }
 
+    /// Returns which arguments of a tool an HTTP client of the stateless era repeats in headers. Of a tool whose schema
+    /// says so in a way that cannot be followed, none: such clients leave it out.
+    pub(crate) fn headers_of(&self, tool: &str) -> Option<Arc<[Binding]>> {
+        let headers = self.headers.get_or_init(|| {
+            let tools = self.catalogue.tools().iter();
+            let found = tools.filter_map(|tool| {
+                let bindings = bindings(&tool.cleared().get().document).ok().filter(|bindings| !bindings.is_empty())?;
+                Some((tool.exposed().to_owned(), bindings.into()))
+            });
+            found.collect()
+        });
+        headers.get(tool).cloned()
+    }
+
     /// Returns the result of a list as the stateless era has it: its tools know no `execution`.
     pub(crate) fn list_stateless(&self, listable: Listable) -> Arc<Value> {
         let list = self.list(listable);
@@ -79,16 +95,8 @@ impl Snapshot {
         }
         let stateless = self.stateless_tools.get_or_init(|| {
             let has_execution = |tool: &Value| tool.get("execution").is_some();
-            if !list.get("tools").and_then(Value::as_array).is_some_and(|tools| tools.iter().any(has_execution)) {
-                return list;
-            }
-            let mut list = Value::clone(&list);
-            if let Some(Value::Array(tools)) = list.as_object_mut().and_then(|list| list.get_mut("tools")) {
-                for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
-                    tool.remove("execution");
-                }
-            }
-            Arc::new(list)
+            let tools = list.get("tools").and_then(Value::as_array).unwrap_or_default();
+            if tools.iter().any(has_execution) { Arc::new(stateless_list(Value::clone(&list))) } else { list }
         });
         Arc::clone(stateless)
     }
@@ -114,6 +122,16 @@ impl Snapshot {
         result.insert(key, items);
         result.into()
     }
+}
+
+/// Returns a list as the stateless era has it: its tools know no `execution`.
+pub(crate) fn stateless_list(mut list: Value) -> Value {
+    if let Some(Value::Array(tools)) = list.as_object_mut().and_then(|list| list.get_mut("tools")) {
+        for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
+            tool.remove("execution");
+        }
+    }
+    list
 }
 
 /// Returns which group a list belongs to.

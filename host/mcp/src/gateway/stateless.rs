@@ -7,6 +7,7 @@ use portcullis_gates::{NoApprover, Session};
 use portcullis_model::json::Object;
 
 use super::Fleet;
+use super::snapshot::stateless_list;
 use crate::downstream::{ClientSession, Entrance, LogLevel, Reply, RequestMeta, Way};
 use crate::method::Listable;
 
@@ -78,8 +79,11 @@ impl Fleet {
     }
 
     /// Answers a list in the form of the stateless era.
-    pub(crate) async fn list_stateless(&self, listable: Listable) -> Reply {
+    pub(crate) async fn list_stateless(&self, entrance: &Entrance, listable: Listable) -> Reply {
         self.wait_for_servers().await;
-        Reply::Shared(self.snapshot().list_stateless(listable))
+        match &entrance.scope {
+            Some(server) => Reply::Own(stateless_list(self.snapshot().list_of(listable, server))),
+            None => Reply::Shared(self.snapshot().list_stateless(listable)),
+        }
     }
 }

@@ -5,6 +5,7 @@ mod fleets;
 mod http;
 mod http_calls;
 mod http_limits;
+mod http_stateless;
 mod http_streams;
 mod life;
 mod listen;

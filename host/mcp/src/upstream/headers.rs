@@ -24,17 +24,29 @@ const MOST: usize = 64;
 
 /// An argument that is repeated in a header.
 #[derive(Debug)]
-pub(super) struct Binding {
+pub(crate) struct Binding {
     /// The keys that lead to it.
     path: Vec<String>,
     header: HeaderName,
 }
 
+impl Binding {
+    /// Returns the keys that lead to the argument.
+    pub(crate) fn path(&self) -> &[String] {
+        &self.path
+    }
+
+    /// Returns the header.
+    pub(crate) fn header(&self) -> &HeaderName {
+        &self.header
+    }
+}
+
 /// The arguments that are repeated in headers, by the tool's name; tools without any are not in it.
-pub(super) type Bindings = HashMap<String, Arc<[Binding]>>;
+pub(crate) type Bindings = HashMap<String, Arc<[Binding]>>;
 
 /// Reads the annotations of a tool's input schema; fails with what is wrong, and then the tool must not be offered.
-pub(super) fn bindings(tool: &Value) -> Result<Vec<Binding>, &'static str> {
+pub(crate) fn bindings(tool: &Value) -> Result<Vec<Binding>, &'static str> {
     let mut found = Found::default();
     if let Some(Value::Object(schema)) = tool.get("inputSchema") {
         found.schema(schema, Some(&mut Vec::new()))?;

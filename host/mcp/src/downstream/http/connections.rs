@@ -91,6 +91,7 @@ pub async fn serve_http(
     }
     drop(listener);
     door.sessions.close();
+    door.listens.end();
     let _ = ending.send(());
     let all_over = async { while connections.join_next().await.is_some() {} };
     if tokio::time::timeout(FAREWELL, all_over).await.is_err() {

@@ -15,8 +15,10 @@ use super::events::Events;
 use super::headers::{EVENTS, LAST_EVENT, REVISION, SESSION, accepts, single};
 use super::session::Session;
 use super::sessions::Sessions;
+use super::stateless::MOST_LISTENING;
 use super::stream::{Kept, Reader};
 use super::{HttpOptions, body, guard, post};
+use crate::downstream::stateless::{Listens, Parked, mirror};
 use crate::downstream::{Entrance, local};
 use crate::gateway::Gateway;
 
@@ -36,6 +38,10 @@ pub(super) struct Door {
     pub(super) memory: Arc<Semaphore>,
     /// What streams keep together.
     pub(super) kept: Arc<Kept>,
+    /// Calls of the stateless era that wait for answers of their clients.
+    pub(super) parked: Arc<Parked>,
+    /// Requests of the stateless era that listen.
+    pub(super) listens: Arc<Listens>,
 }
 
 impl Door {
@@ -47,6 +53,8 @@ impl Door {
             places: Arc::new(Semaphore::new(options.requests)),
             memory: body::memory(options.body_memory),
             kept: Arc::default(),
+            parked: Arc::default(),
+            listens: Arc::new(Listens::new(MOST_LISTENING)),
             options,
         }
     }
@@ -60,6 +68,8 @@ impl Door {
         };
         match head.method {
             Method::POST => post::answer(self, entrance, &head, body).await,
+            // The stateless era has neither.
+            Method::GET | Method::DELETE if mirror::is_named(&head.headers) => answer::wrong_method(),
             Method::GET => self.listen(&entrance, &head),
             Method::DELETE => self.end(&entrance, &head),
             _ => answer::wrong_method(),

@@ -12,6 +12,7 @@ use super::body::{self, NoBody};
 use super::endpoint::Door;
 use super::headers::{EVENTS, JSON, SESSION, accepts, is_json};
 use super::session::Session;
+use super::stateless;
 use super::stream::{First, Hold, Reader, join};
 use super::streams::Streams;
 use crate::downstream::{Connection, Entrance, Outlet};
@@ -49,6 +50,9 @@ pub(super) async fn answer(door: &Arc<Door>, entrance: Entrance, head: &Parts, b
     }
     drop(text);
     let hold = Hold { _place: place, _memory: memory };
+    if stateless::is_stateless(&head.headers, &incoming) {
+        return stateless::answer(door, entrance, &head.headers, incoming, hold).await;
+    }
     match door.session(&entrance, head) {
         Err(refusal) => *refusal,
         Ok(Some(session)) => within(door, &session, incoming, hold).await,
@@ -132,7 +136,7 @@ fn begin(door: &Door, session: &Session, reader: Reader) -> Answer {
 }
 
 /// Refuses what is no message, under its id where it has one.
-fn malformed(incoming: &Incoming) -> Option<Answer> {
+pub(super) fn malformed(incoming: &Incoming) -> Option<Answer> {
     match incoming {
         Incoming::Malformed(malformed) => {
             let number = match (&malformed.reason, malformed.side) {

@@ -214,6 +214,17 @@ impl Stream {
         self.taken.notify_waiters();
     }
 
+    /// Waits until nobody reads it any more.
+    pub(super) async fn abandoned(&self) {
+        loop {
+            let taken = self.taken.notified();
+            if !self.state().attached {
+                return;
+            }
+            taken.await;
+        }
+    }
+
     /// Returns since when it has ended.
     pub(super) fn ended(&self) -> Option<Instant> {
         self.state().ended

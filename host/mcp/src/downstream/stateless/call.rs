@@ -6,8 +6,8 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{CallKind, ResultKind, object};
 
 use super::exchange::{Carrier, Exchange, Present};
-use super::{Ask, Begun, Caller, Dress, RequestMeta, invalid, seal};
-use crate::downstream::{ClientSession, Entrance, Reply, own_code};
+use super::{Ask, Begun, Dress, RequestMeta, invalid, seal};
+use crate::downstream::{ClientSession, Reply, own_code};
 use crate::gateway::{Boxed, ClientCall, Fleet, Gateway};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::Verb;
@@ -17,13 +17,14 @@ pub(super) fn call(gateway: &Gateway, fleet: Arc<Fleet>, mut ask: Ask, meta: &Re
     let token = ask.params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
     let present = Present { tell: ask.tell, token, level: meta.level };
     let (responses, state) = (ask.params.remove("inputResponses"), ask.params.remove("requestState"));
-    let Caller { entrance: Entrance { principal, .. }, parked, .. } = &ask.caller;
+    let parked = Arc::clone(&ask.caller.parked);
+    let owner = ask.caller.owner();
     // Completions have no rounds: what cannot be asked during one is refused to the server.
     let capabilities = if kind == CallKind::Completion { Object::new().into() } else { meta.capabilities.clone() };
     let may_be_asked = capabilities.as_object().is_some_and(|capabilities| !capabilities.is_empty());
     match state {
         Some(Value::String(state)) if kind != CallKind::Completion => {
-            let binding = seal::binding(principal.as_str(), &ask.method, &ask.params);
+            let binding = seal::binding(&owner, &ask.method, &ask.params);
             let responses = responses.unwrap_or_else(|| Object::new().into());
             return match parked.resume(&state, binding, &responses, present) {
                 Ok(work) => Begun::Later(work),
@@ -54,10 +55,10 @@ pub(super) fn call(gateway: &Gateway, fleet: Arc<Fleet>, mut ask: Ask, meta: &Re
     let Some(params) = bound else {
         return Begun::Later(work);
     };
-    let (principal, parked, method) = (principal.clone(), Arc::clone(parked), ask.method);
+    let (principal, method) = (ask.caller.entrance.principal, ask.method);
     Begun::Later(Box::pin(async move {
-        let binding = || seal::binding(principal.as_str(), &method, &params);
-        parked.first(Carrier(exchange), principal.clone(), binding, work).await
+        let binding = || seal::binding(&owner, &method, &params);
+        parked.first(Carrier(exchange), principal, binding, work).await
     }))
 }
 

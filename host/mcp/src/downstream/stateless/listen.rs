@@ -29,16 +29,22 @@ const MOST_EARLY: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Listens {
     open: AtomicUsize,
+    most: usize,
     ended: watch::Sender<bool>,
 }
 
 impl Default for Listens {
     fn default() -> Self {
-        Self { open: AtomicUsize::new(0), ended: watch::Sender::new(false) }
+        Self::new(MOST_LISTENING)
     }
 }
 
 impl Listens {
+    /// Prepares for so many at once.
+    pub(crate) fn new(most: usize) -> Self {
+        Self { open: AtomicUsize::new(0), most, ended: watch::Sender::new(false) }
+    }
+
     /// Ends all of them, each with its result: the caller sends no more.
     pub(crate) fn end(&self) {
         self.ended.send_replace(true);
@@ -46,7 +52,7 @@ impl Listens {
 
     fn enter(self: &Arc<Self>) -> Option<Entered> {
         let entered = Entered(Arc::clone(self));
-        (self.open.fetch_add(1, Ordering::Relaxed) < MOST_LISTENING).then_some(entered)
+        (self.open.fetch_add(1, Ordering::Relaxed) < self.most).then_some(entered)
     }
 }
 

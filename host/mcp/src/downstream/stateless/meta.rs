@@ -24,6 +24,16 @@ pub(crate) fn is_stateless(method: &str, params: Option<&Value>) -> bool {
     matches!(method, ClientMethod::Discover | ClientMethod::Listen) || (method != ClientMethod::Initialize && says_so())
 }
 
+/// Returns the revision that the parameters of a request name.
+pub(super) fn version_of(params: &Value) -> Option<&str> {
+    params.get("_meta")?.get(PROTOCOL_VERSION)?.as_str()
+}
+
+/// Returns the capabilities that the parameters of a request name.
+pub(super) fn capabilities_of(params: &Value) -> Option<&Value> {
+    params.get("_meta")?.get(CLIENT_CAPABILITIES)
+}
+
 /// What a request says of itself.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestMeta {
