@@ -105,7 +105,13 @@ impl Upstream {
         }
         let send = |method, params| call::request(&self.shared, method, params, CallOptions::default());
         match (self.shared.era(), method) {
-            (Some(_), "ping") => send("server/discover", None).await,
+            (Some(_), "ping") => {
+                let outcome = send("server/discover", None).await?;
+                if era::has_ended(&outcome) {
+                    self.shared.close(CloseReason::EraEnded);
+                }
+                Ok(outcome)
+            }
             (Some(era), "logging/setLevel") => {
                 era.set_level(params.and_then(|params| params.get("level")).cloned());
                 Ok(Ok(Object::new().into()))

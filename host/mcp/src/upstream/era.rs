@@ -8,7 +8,7 @@ use portcullis_model::json::Value;
 use super::headers::{Binding, Bindings};
 use super::subscriptions::Subscriptions;
 use super::{CallError, ConnectOptions, Outcome};
-use crate::jsonrpc::MalformedReason;
+use crate::jsonrpc::{MalformedReason, code};
 
 /// The revision with which the era begins, and the only one of it so far.
 pub(super) const VERSION: &str = "2026-07-28";
@@ -130,4 +130,17 @@ pub(super) fn complete(outcome: Outcome) -> Result<Outcome, CallError> {
 pub(super) fn is_spoken(document: &Value) -> bool {
     let versions = document.get("supportedVersions").and_then(Value::as_array);
     versions.is_some_and(|versions| versions.iter().any(|version| version.as_str() == Some(VERSION)))
+}
+
+/// Returns true where an answer to `server/discover` shows that the server does not speak the era any more. Without sessions
+/// nothing else would tell that another program answers at the same place now.
+pub(super) fn has_ended(outcome: &Outcome) -> bool {
+    /// What the SDKs answer to a request outside of a session.
+    const NOT_INITIALIZED: i64 = -32_000;
+    match outcome {
+        Ok(document) => !is_spoken(document),
+        Err(error) => {
+            matches!(error.code(), code::METHOD_NOT_FOUND | code::UNSUPPORTED_PROTOCOL_VERSION | NOT_INITIALIZED)
+        }
+    }
 }

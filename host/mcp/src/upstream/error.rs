@@ -25,6 +25,9 @@ pub enum CloseReason {
     /// The session is not known to the server any more.
     #[error("the session is not known to the server any more")]
     SessionExpired,
+    /// The server does not speak the stateless era any more.
+    #[error("the server does not speak the stateless era any more")]
+    EraEnded,
     /// The server does not take any more input.
     #[error("the server does not take input: {0}")]
     Unwritable(String),

@@ -32,6 +32,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("the_log_level_is_said_with_every_request", the_log_level_is_said_with_every_request),
         trial("only_complete_results_are_taken", only_complete_results_are_taken),
         trial("what_the_era_does_not_have_is_not_sent", what_the_era_does_not_have_is_not_sent),
+        trial("a_server_that_leaves_the_era_is_connected_anew", a_server_that_leaves_the_era_is_connected_anew),
         trial("a_request_of_the_server_is_not_answered", a_request_of_the_server_is_not_answered),
         trial("progress_and_cancellation_work", progress_and_cancellation_work),
         trial("members_of_the_era_do_not_reach_an_earlier_server", members_of_the_era_do_not_reach_an_earlier_server),
@@ -212,6 +213,17 @@ async fn what_the_era_does_not_have_is_not_sent() {
     let alive = server.upstream.request("ping", None).await.unwrap().unwrap();
     assert!(alive.get("supportedVersions").is_some());
     assert_eq!(methods(&server, 2).await, ["server/discover", "server/discover"]);
+}
+
+async fn a_server_that_leaves_the_era_is_connected_anew() {
+    let server = connect("stateless-once").await;
+    server.assert_alive().await;
+    assert_eq!(server.upstream.request("ping", None).await.unwrap().unwrap_err().code(), -32601);
+    assert_eq!(server.upstream.closed(), Some(CloseReason::EraEnded));
+    assert_eq!(*server.peer.closed.lock().unwrap(), [CloseReason::EraEnded]);
+    let lasting = connect("stateless").await;
+    lasting.upstream.request("ping", None).await.unwrap().unwrap();
+    assert_eq!(lasting.upstream.closed(), None);
 }
 
 async fn a_request_of_the_server_is_not_answered() {

@@ -9,10 +9,11 @@ use std::time::Duration;
 use portcullis_model::json::{Value, parse};
 
 /// The modes of this server.
-pub(crate) const MODES: [&str; 11] = [
+pub(crate) const MODES: [&str; 12] = [
     "stateless",
     "stateless-other",
     "stateless-picky",
+    "stateless-once",
     "both-eras",
     "touchy",
     "ignores",
@@ -62,7 +63,6 @@ pub(crate) fn main(mode: &str) -> ExitCode {
                 &id,
                 r#"{"code":-32022,"message":"no","data":{"supported":["2026-07-28"],"requested":"2026-07-28"}}"#,
             ),
-            ("hesitant", "server/discover") => discover(&id),
             ("both-eras", "server/discover") => error(
                 &id,
                 r#"{"code":-32022,"message":"no","data":{"supported":["2099-01-01","2025-06-18"],"requested":"x"}}"#,
@@ -74,7 +74,8 @@ pub(crate) fn main(mode: &str) -> ExitCode {
                 &id,
                 r#"{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"old","version":"1"}}"#,
             ),
-            ("stateless", "server/discover") => discover(&id),
+            ("stateless-once", "server/discover") if ids.len() == 1 => discover(&id),
+            ("stateless" | "hesitant", "server/discover") => discover(&id),
             ("tells" | "tells-briefly" | "tells-nothing", "server/discover") => result(
                 &id,
                 r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":false},"resources":{"subscribe":true}}}"#,
