@@ -1,32 +1,19 @@
 //! A call: from its published name through the call gate to a server, and back through the result gate.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::time::Duration;
 
-use portcullis_gates::{Call, Cleared, Context, ServerMessage};
+use portcullis_gates::{Call, Context, ServerMessage};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{CallKind, PinState, ResultKind};
-use rmcp::model::{ConstString as _, ProgressNotificationMethod};
-use tokio::sync::mpsc;
 
-use super::breaker::{Admitted, Held, Strike};
-use super::pages::{self, MOST_TIMES, Pages};
+use super::breaker::Held;
+use super::deliver::Delivery;
 use super::reach::{held_back, unavailable};
 use super::route::Route;
-use super::server::{Connected, Server};
-use super::turns::TooManyWait;
-use super::{Answer, Fleet, LinkError, eras};
+use super::{Answer, Fleet, eras};
 use crate::downstream::{ClientSession, Outlet, Reply, own_code};
 use crate::jsonrpc::ErrorObject;
 use crate::method::Verb;
-
-/// So many progress notifications of one call wait to be judged; further ones are dropped by the link, as newer ones
-/// follow.
-const MOST_PROGRESS: usize = 16;
-
-/// A call whose session was lost waits so long for a new one; the reference client does the same.
-const LONGEST_RECONNECT: Duration = Duration::from_secs(15);
 
 /// What a client asks of a server.
 #[derive(Debug)]
@@ -99,9 +86,9 @@ impl Fleet {
         if let Some(Held(left)) = server.breaker.held() {
             return held_back(server, left, as_tool);
         }
-        if self.reach(server).await.is_none() {
+        let Some(reached) = self.reach_or_know(server).await else {
             return unavailable(server, as_tool);
-        }
+        };
         let context = self.context(session, server, outlet);
         let call = Call {
             server: server.name().clone(),
@@ -122,48 +109,14 @@ impl Fleet {
                 return Reply::refused(&refusal, as_tool);
             }
         };
-        // The time limit of a call starts when it is sent.
-        let _turn = match server.turns.take(server.options().supports_parallel_tool_calls == Some(false)).await {
-            Ok(turn) => turn,
-            Err(TooManyWait { most }) => return failure(server, &LinkError::Busy { most }, as_tool),
-        };
-        let Some(connected) = self.reach(server).await else {
-            return unavailable(server, as_tool);
-        };
-        let admitted = match server.breaker.admit() {
-            Ok(admitted) => admitted,
-            Err(Held(left)) => return held_back(server, left, as_tool),
-        };
-        let guard = server.note_call(session.number, outlet);
-        server.usage.note_sent(route.kind, &route.name, &cleared.get().params);
-        let mut outcome =
-            send(self, session, &context, server, &connected, &cleared, verb, token.clone(), outlet).await;
-        if outcome == Err(LinkError::Expired)
-            && let Some(connected) = self.reach_anew(server, connected.number, LONGEST_RECONNECT).await
-        {
-            // Nothing was done the first time, so this is no second call: what was cleared is sent as it was cleared.
-            outcome = send(self, session, &context, server, &connected, &cleared, verb, token.clone(), outlet).await;
-        }
-        let mut pages = Pages::Stand;
-        for _ in 0..MOST_TIMES {
-            pages = self.open_pages(session, server, &outcome).await;
-            if !matches!(pages, Pages::Opened) {
-                break;
-            }
-            let token = token.clone();
-            outcome = send(self, session, &context, server, &connected, &cleared, verb, token, outlet).await;
-        }
-        drop(guard);
-        server.usage.note_outcome(&outcome);
-        note_outcome(server, admitted, connected.number, &outcome);
-        match outcome {
-            Ok(_) if matches!(pages, Pages::Declined) => pages::declined(server, as_tool),
-            Ok(answer) => {
-                server.answers.fetch_add(1, Ordering::Relaxed);
+        let delivery =
+            Delivery { fleet: self, session, context: &context, route, call: &cleared, verb, token, outlet, as_tool };
+        match delivery.deliver(reached.number).await {
+            Ok((answer, connected)) => {
                 let answer = eras::fit(answer, session.gates.era, connected.link.greeting());
                 self.sanitize(&context, route, answer).await
             }
-            Err(error) => failure(server, &error, as_tool),
+            Err(reply) => reply,
         }
     }
 
@@ -186,124 +139,4 @@ impl Fleet {
             }
         }
     }
-}
-
-/// Sends a call and waits for its answer, passing its progress on meanwhile.
-#[expect(clippy::too_many_arguments, reason = "a call has so many sides; a struct of them would be used once")]
-async fn send(
-    fleet: &Fleet,
-    session: &ClientSession,
-    context: &Context,
-    server: &Server,
-    connected: &Connected,
-    call: &Cleared<Call>,
-    verb: Verb,
-    token: Option<Value>,
-    outlet: Option<&Outlet>,
-) -> Result<Answer, LinkError> {
-    let Some(token) = token else {
-        return connected.link.call(call, verb, None).await;
-    };
-    let (sender, mut receiver) = mpsc::channel(MOST_PROGRESS);
-    let calling = connected.link.call(call, verb, Some(sender));
-    tokio::pin!(calling);
-    let tell = async |mut params: Value| {
-        if let Some(params) = params.as_object_mut() {
-            params.insert("progressToken", token.clone());
-        }
-        let message = ServerMessage {
-            server: server.name().clone(),
-            kind: ResultKind::Progress,
-            name: call.get().name.clone(),
-            document: params,
-        };
-        match fleet.gates().result(context, message).await {
-            Ok(cleared) => {
-                session.link.notify(outlet, ProgressNotificationMethod::VALUE, Some(&cleared.get().document));
-            }
-            Err(refusal) => tracing::debug!(code = refusal.code.as_str(), "progress of a call was refused"),
-        }
-    };
-    loop {
-        tokio::select! {
-            // Progress first: none may follow the answer.
-            biased;
-            Some(params) = receiver.recv() => tell(params).await,
-            outcome = &mut calling => {
-                while let Ok(params) = receiver.try_recv() {
-                    tell(params).await;
-                }
-                return outcome;
-            }
-        }
-    }
-}
-
-/// Tells the breaker how a call went. What the server itself answers, an error or not, is an answer.
-fn note_outcome(server: &Server, admitted: Admitted<'_>, number: u64, outcome: &Result<Answer, LinkError>) {
-    match outcome {
-        Ok(_) => {
-            if admitted.answered() {
-                tracing::info!(server = %server.name(), "a call was answered: calls are let through again");
-                server.set_held_back(false);
-            }
-        }
-        // Nothing was asked of the server, it only forgot who asks, or it was not given what it asked for.
-        Err(LinkError::Busy { .. } | LinkError::Expired | LinkError::NotAnswered { .. }) => {}
-        Err(error) => {
-            let lost = matches!(error, LinkError::Gone { .. });
-            if admitted.failed(if lost { Strike::Lost(number) } else { Strike::NoAnswer }) {
-                tracing::warn!(server = %server.name(), %error, "calls failed in a row and are held back for a while");
-                server.set_held_back(true);
-            }
-        }
-    }
-}
-
-fn failure(server: &Server, error: &LinkError, as_tool: bool) -> Reply {
-    tracing::warn!(server = %server.name(), error = %error, "a call got no answer");
-    let name = crate::approver::shown(server.name().as_str(), 64);
-    let (text, number, code) = match error {
-        LinkError::TimedOut { limit } => (
-            format!(
-                "The MCP server `{name}` did not answer within {} s. It may still have done what was asked: check before \
-                 trying again.",
-                limit.as_secs()
-            ),
-            own_code::TIMED_OUT,
-            "timed-out",
-        ),
-        LinkError::Busy { most } => (
-            format!(
-                "{most} requests are waiting for the MCP server `{name}` already, so this one was not sent. Nothing was \
-                 done. Do not retry at once."
-            ),
-            own_code::TOO_MANY,
-            "server-busy",
-        ),
-        LinkError::Gone { sent: false, .. } | LinkError::Expired => (
-            format!("The MCP server `{name}` ended before the call reached it. Nothing was done."),
-            own_code::SERVER_UNAVAILABLE,
-            "server-gone",
-        ),
-        LinkError::Gone { .. } => (
-            format!(
-                "The MCP server `{name}` ended during the call. It may have done what was asked: check before trying \
-                 again."
-            ),
-            own_code::SERVER_UNAVAILABLE,
-            "server-gone",
-        ),
-        LinkError::NotAnswered { detail } => (
-            format!("The MCP server `{name}` did not finish the call: {detail}."),
-            own_code::REFUSED,
-            "input-not-given",
-        ),
-        LinkError::Malformed { detail } => (
-            format!("The MCP server `{name}` gave an answer that cannot be used, so it was dropped: {detail}."),
-            own_code::MALFORMED,
-            "malformed-answer",
-        ),
-    };
-    Reply::failed(&text, number, code, as_tool)
 }

@@ -161,7 +161,11 @@ impl Peer for PeerAdapter {
     }
 
     fn closed(&self, reason: CloseReason) {
-        self.peer.closed(reason.to_string());
+        if reason == CloseReason::SessionExpired {
+            self.peer.expired(reason.to_string());
+        } else {
+            self.peer.closed(reason.to_string());
+        }
     }
 }
 
@@ -185,6 +189,12 @@ impl Link for UpstreamLink {
         progress: Option<mpsc::Sender<Value>>,
     ) -> Boxed<'a, Result<Answer, LinkError>> {
         Box::pin(async move {
+            // What a connection that is closed already would have been given was given to nobody.
+            match self.upstream.closed() {
+                None => {}
+                Some(CloseReason::SessionExpired) => return Err(LinkError::Expired),
+                Some(reason) => return Err(LinkError::Gone { detail: reason.to_string(), sent: false }),
+            }
             let method = match verb {
                 Verb::Plain => None,
                 Verb::Subscribe => Some(SubscribeRequestMethod::VALUE),

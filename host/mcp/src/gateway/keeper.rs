@@ -2,6 +2,7 @@
 
 mod connection;
 mod pause;
+mod sleep;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use crate::status::Phase;
 
 use connection::{End, run};
 use pause::{Failure, denied, failed};
+use sleep::{Asleep, Woken, note as note_sleep, sleep};
 
 #[cfg(test)]
 pub(super) use connection::next_wish;
@@ -44,55 +46,114 @@ pub(crate) async fn keep(gateway: Arc<Fleet>, server: Arc<Server>) {
             }
         }
     }
+    let mut asleep = None;
     loop {
-        number += 1;
         let mut retired = None;
-        server.set_phase(Phase::Connecting, None);
-        server.begin_judging(gateway.gates().set().generation);
-        gateway.note_progress();
-        let end = match start(&gateway, &server, number).await {
-            Ok((connected, raw)) => {
-                let end = run(&gateway, &server, &connected, raw).await;
-                if server.answers.load(Ordering::Relaxed) > 0 {
-                    back_off.proven();
-                }
-                server.set_connected(None);
-                if !matches!(end, End::Closed(_)) {
-                    // Withdrawn at once; what runs may finish through the result gate of its own set.
+        let outcome = if let Some(sleeping) = asleep.take() {
+            match sleep(&gateway, &server, &sleeping).await {
+                Woken::Wanted => continue,
+                Woken::Refused(refusal) => {
                     gateway.publish(&server, None);
+                    Outcome::Refused(refusal)
                 }
-                retired = Some(connected);
-                Ok(end)
+                Woken::Stopped => Outcome::Stopped,
             }
-            Err(NotStarted::Failed { code: "stopped", .. }) => Ok(End::Stopped),
-            Err(not_started) => Err(not_started),
+        } else {
+            number += 1;
+            live(&gateway, &server, number, &mut back_off, &mut retired).await
         };
-        let stopped = match end {
-            Ok(End::Stopped) => true,
-            Ok(End::Refused(refusal)) | Err(NotStarted::Refused(refusal)) if is_fault(&refusal) => {
+        let stopped = match outcome {
+            Outcome::Stopped => true,
+            Outcome::Refused(refusal) if is_fault(&refusal) => {
                 let failure = Failure { code: "policy-fault", detail: describe(&refusal), retry: true };
                 failed(&gateway, &server, &mut back_off, failure, retired.take()).await
             }
-            Ok(End::Refused(refusal)) | Err(NotStarted::Refused(refusal)) => {
-                denied(&gateway, &server, &refusal, retired.take()).await
+            Outcome::Refused(refusal) => denied(&gateway, &server, &refusal, retired.take()).await,
+            Outcome::Failed(failure) => failed(&gateway, &server, &mut back_off, failure, retired.take()).await,
+            Outcome::Expired => {
+                server.set_phase(Phase::Connecting, None);
+                close(retired.take()).await;
+                false
             }
-            Ok(End::Closed(detail)) => {
-                let failure = Failure { code: "ended", detail, retry: true };
-                failed(&gateway, &server, &mut back_off, failure, retired.take()).await
-            }
-            Err(NotStarted::Failed { code, detail, retry }) => {
-                failed(&gateway, &server, &mut back_off, Failure { code, detail, retry }, None).await
+            Outcome::Due(sleeping) => {
+                note_sleep(&server, sleeping.why);
+                // A call that took the connection a moment ago finishes on it.
+                tokio::select! {
+                    () = server.drained() => {}
+                    () = server.wishes.wait(|wanted| wanted.stop) => {}
+                }
+                close(retired.take()).await;
+                asleep = Some(sleeping);
+                false
             }
         };
         if stopped {
-            if let Some(connected) = retired {
-                connected.link.close().await;
-            }
+            close(retired).await;
             gateway.publish(&server, None);
             server.set_phase(Phase::Disabled, Some(("stopped", "the gateway is stopping".to_owned())));
             return;
         }
     }
+}
+
+async fn close(retired: Option<Arc<Connected>>) {
+    if let Some(retired) = retired {
+        retired.link.close().await;
+    }
+}
+
+/// What became of one start.
+enum Outcome {
+    /// The gateway stops.
+    Stopped,
+    /// A gate refused the entry, then or later.
+    Refused(Refusal),
+    /// It could not be reached, or it ended.
+    Failed(Failure),
+    /// It forgot the session of a connection that had answered: another one can be had at once.
+    Expired,
+    /// It is due to sleep.
+    Due(Asleep),
+}
+
+/// Starts a server and keeps it until its connection ends. That connection is left in `retired`, still to be closed.
+async fn live(
+    gateway: &Arc<Fleet>,
+    server: &Arc<Server>,
+    number: u64,
+    back_off: &mut BackOff,
+    retired: &mut Option<Arc<Connected>>,
+) -> Outcome {
+    server.set_phase(Phase::Connecting, None);
+    server.count_start();
+    server.begin_judging(gateway.gates().set().generation);
+    gateway.note_progress();
+    let (connected, raw) = match start(gateway, server, number).await {
+        Ok(started) => started,
+        Err(NotStarted::Failed { code: "stopped", .. }) => return Outcome::Stopped,
+        Err(NotStarted::Failed { code, detail, retry }) => return Outcome::Failed(Failure { code, detail, retry }),
+        Err(NotStarted::Refused(refusal)) => return Outcome::Refused(refusal),
+    };
+    let end = run(gateway, server, &connected, raw).await;
+    let proven = server.answers.load(Ordering::Relaxed) > 0;
+    if proven {
+        back_off.proven();
+    }
+    server.set_connected(None);
+    gateway.note_progress();
+    let outcome = match end {
+        End::Stopped => Outcome::Stopped,
+        End::Refused(refusal) => Outcome::Refused(refusal),
+        End::Closed(ended) if ended.expired && proven => Outcome::Expired,
+        End::Closed(ended) => Outcome::Failed(Failure { code: "ended", detail: ended.detail, retry: true }),
+        End::Due(why, raw) => Outcome::Due(Asleep { why, greeting: connected.link.greeting().clone(), raw }),
+    };
+    if matches!(outcome, Outcome::Stopped | Outcome::Refused(_)) {
+        // Withdrawn at once; what runs may finish through the result gate of its own set.
+        gateway.publish(server, None);
+    }
+    *retired = Some(connected);
+    outcome
 }
 
 fn describe(refusal: &Refusal) -> String {
@@ -132,9 +193,10 @@ async fn start(
         }
     };
     let offer = gateway.scan(server, link.greeting(), &raw).await;
-    let connected = Arc::new(Connected { link, number });
-    server.set_connected(Some(Arc::clone(&connected)));
+    let connected = Arc::new(Connected::new(link, number));
+    // Published first: a call that waited for the connection compares what it was judged by with what is offered now.
     gateway.publish(server, Some(offer));
+    server.set_connected(Some(Arc::clone(&connected)));
     note_ready(server, &*connected.link, began.elapsed(), &raw);
     gateway.note_progress();
     gateway.greet(&*connected.link).await;

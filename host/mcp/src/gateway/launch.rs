@@ -5,6 +5,7 @@ use std::sync::Arc;
 use portcullis_gates::{Environment, Launching, Refusal};
 use portcullis_model::{Launch, Occasion};
 
+use super::connect_lock::connect_lock;
 use super::items::RawListing;
 use super::server::Server;
 use super::{Fleet, Link, LinkError, Pages, ServerPeer};
@@ -60,6 +61,11 @@ impl Fleet {
         let peer = Arc::new(ServerPeer::new(Arc::downgrade(self), Arc::clone(server), number));
         let capabilities = self.declared(&server.options());
         let limit = server.options().connect_timeout;
+        // Held until the server is connected or was not.
+        let _lock = match &self.options().lock_folder {
+            Some(folder) => connect_lock(folder, &server.entry(), limit).await,
+            None => None,
+        };
         let connecting = self.shared.launcher.launch(launching, environment, &server.options(), capabilities, peer);
         match tokio::time::timeout(limit, connecting).await {
             Ok(Ok(link)) => Ok(link),

@@ -1,5 +1,6 @@
 //! What a gateway is told besides the config.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use portcullis_model::Secret;
@@ -26,6 +27,8 @@ pub struct GatewayOptions {
     /// client. A client that is restarted is back within moments, and a person at another client within minutes; further on
     /// their processes only cost memory.
     pub fleet_idle: Duration,
+    /// Where gateways of one home wait for each other while they connect a server; nowhere where nothing is said.
+    pub lock_folder: Option<PathBuf>,
     /// Becomes true once there are policies to judge by. Clients are greeted before, servers are started after: so the
     /// first lists wait for the policies and are not empty because every gate was still shut.
     pub ready: Option<tokio::sync::watch::Receiver<bool>>,
@@ -41,6 +44,7 @@ impl Default for GatewayOptions {
             supervisor: None,
             stderr_log: None,
             fleet_idle: Duration::from_mins(10),
+            lock_folder: None,
             ready: None,
         }
     }

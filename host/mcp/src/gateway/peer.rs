@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use super::Fleet;
 use super::ask::{self, request_kind};
 use super::server::Server;
+use super::wishes::Ended;
 use crate::approver::shown;
 use crate::downstream::{AskError, ClientSession, LogLevel, Outlet, own_code};
 use crate::jsonrpc::{ErrorObject, code};
@@ -131,7 +132,13 @@ impl ServerPeer {
     /// Notes that the connection ended.
     pub(crate) fn closed(&self, detail: String) {
         let number = self.number;
-        self.server.wishes.add(|wanted| wanted.closed = Some((number, detail)));
+        self.server.wishes.add(|wanted| wanted.closed = Some(Ended { number, detail, expired: false }));
+    }
+
+    /// Notes that the server does not know the session any more.
+    pub(crate) fn expired(&self, detail: String) {
+        let number = self.number;
+        self.server.wishes.add(|wanted| wanted.closed = Some(Ended { number, detail, expired: true }));
     }
 }
 

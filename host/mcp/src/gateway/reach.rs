@@ -4,23 +4,50 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Fleet;
+use super::callers::CallGuard;
 use super::server::{Connected, Server};
 use crate::approver::shown;
-use crate::downstream::{Entrance, Reply, own_code};
+use crate::downstream::{Entrance, Outlet, Reply, own_code};
 use crate::status::Phase;
 
 /// A call waits so long for a server that is being connected; the reference client does the same.
 const CONNECTING: Duration = Duration::from_secs(5);
 /// A connection that just ended is noted by its keeper within this time.
 const NOTICE: Duration = Duration::from_millis(250);
+/// A call that may be sent again waits so long for a new connection; the reference client does the same.
+const REPLACED: Duration = Duration::from_secs(15);
+
+/// What is known of a connection before a call is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Reached {
+    /// Its number; nothing where the server sleeps and is started once the call is cleared.
+    pub(crate) number: Option<u64>,
+}
 
 impl Fleet {
-    /// Returns the connection of a server. Waits a while for one that is being made, and asks for one where the server is
-    /// not tried by itself for some time: nothing was sent yet, so waiting costs nothing but time.
+    /// Returns which connection a call would take. A server that sleeps is not started for a call that may be refused.
+    pub(crate) async fn reach_or_know(&self, server: &Server) -> Option<Reached> {
+        if server.sleeps().is_some() && server.connected().is_none() {
+            return Some(Reached { number: None });
+        }
+        self.reach(server).await.map(|connected| Reached { number: Some(connected.number) })
+    }
+
+    /// Returns the connection of a server. Waits a while for one that is being made, and asks for one where the server
+    /// sleeps or is not tried by itself for some time: nothing was sent yet, so waiting costs nothing but time.
     pub(crate) async fn reach(&self, server: &Server) -> Option<Arc<Connected>> {
+        let connected = server.connected();
+        if connected.is_some() {
+            return connected;
+        }
+        let sleeps = server.sleeps();
         let limit = match server.phase() {
             Phase::Ready | Phase::Degraded => NOTICE,
-            Phase::Configured | Phase::Connecting => CONNECTING,
+            Phase::Connecting => sleeps.unwrap_or(CONNECTING),
+            Phase::Configured => {
+                server.wishes.add(|wanted| wanted.wake = true);
+                sleeps.unwrap_or(CONNECTING)
+            }
             Phase::CoolingDown | Phase::Parked => {
                 server.wishes.add(|wanted| wanted.wake = true);
                 return server.connected();
@@ -28,31 +55,50 @@ impl Fleet {
             Phase::Denied | Phase::Disabled => return server.connected(),
         };
         let is_awaited = |phase: Phase| matches!(phase, Phase::Configured | Phase::Connecting) || phase.is_up();
-        let waiting = async {
-            loop {
-                let progressed = self.progressed.notified();
-                let connected = server.connected();
-                if connected.is_some() || !is_awaited(server.phase()) {
-                    return connected;
-                }
-                progressed.await;
-            }
-        };
-        tokio::time::timeout(limit, waiting).await.unwrap_or_default()
+        let ended = |server: &Server| server.connected().is_some() || !is_awaited(server.phase());
+        let _ = tokio::time::timeout(limit, self.wait_until(server, ended)).await;
+        server.connected()
     }
 
-    /// Waits up to `limit` for another connection than the one of that number.
-    pub(crate) async fn reach_anew(&self, server: &Server, number: u64, limit: Duration) -> Option<Arc<Connected>> {
-        let waiting = async {
-            loop {
-                let progressed = self.progressed.notified();
-                if let Some(connected) = server.connected().filter(|connected| connected.number != number) {
-                    return connected;
-                }
-                progressed.await;
+    /// Waits until something is true of a server. What changes with its phase or connection is seen.
+    async fn wait_until(&self, server: &Server, ended: impl Fn(&Server) -> bool) {
+        loop {
+            let progressed = self.progressed.notified();
+            if ended(server) {
+                return;
             }
-        };
-        tokio::time::timeout(limit, waiting).await.ok()
+            progressed.await;
+        }
+    }
+
+    /// Reaches a server and counts a call as running on the connection: from here on it is not put to sleep.
+    pub(crate) async fn begin(
+        &self,
+        server: &Server,
+        session: u64,
+        outlet: Option<&Outlet>,
+    ) -> Option<(Arc<Connected>, CallGuard)> {
+        loop {
+            let connected = self.reach(server).await?;
+            let guard = server.callers.note(session, outlet);
+            // It may have been put to sleep between the two.
+            if server.connected().is_some_and(|now| now.number == connected.number) {
+                return Some((connected, guard));
+            }
+        }
+    }
+
+    /// Waits for another connection than the one of that number. Returns false where that one goes on, or none came.
+    pub(crate) async fn is_replaced(&self, server: &Server, number: u64) -> bool {
+        let is_other = |server: &Server| server.connected().is_some_and(|connected| connected.number != number);
+        let is_gone = |server: &Server| server.connected().is_none() || is_other(server);
+        if tokio::time::timeout(NOTICE, self.wait_until(server, is_gone)).await.is_err() {
+            return false;
+        }
+        let is_lost = |phase: Phase| matches!(phase, Phase::Parked | Phase::Denied | Phase::Disabled);
+        let ended = |server: &Server| is_other(server) || is_lost(server.phase());
+        let _ = tokio::time::timeout(REPLACED, self.wait_until(server, ended)).await;
+        is_other(server)
     }
 
     /// Answers a call of a tool whose server is parked: it is not published any more, but the client may know it still.
@@ -90,4 +136,14 @@ pub(crate) fn held_back(server: &Server, left: Duration, as_tool: bool) -> Reply
         left.as_secs_f64().ceil(),
     );
     Reply::failed(&text, own_code::SERVER_UNAVAILABLE, "calls-held-back", as_tool)
+}
+
+/// Returns the reply to a call whose definition is not the one that was judged: nothing was sent.
+pub(crate) fn changed(server: &Server, as_tool: bool) -> Reply {
+    let text = format!(
+        "The MCP server `{}` was started again and does not offer this as it did before, so nothing was sent to it. List \
+         again before calling.",
+        shown(server.name().as_str(), 64),
+    );
+    Reply::failed(&text, own_code::REFUSED, "definition-changed", as_tool)
 }

@@ -1,18 +1,18 @@
 //! One server as the gateway knows it.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use portcullis_config::ServerOptions;
 use portcullis_model::{Launch, ServerEntry, ServerName};
-use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::Link;
 use super::breaker::Breaker;
+use super::callers::Callers;
 use super::turns::Turns;
 use super::usage::Usage;
 use super::wishes::Wishes;
@@ -23,6 +23,13 @@ use crate::status::{Phase, ServerStatus};
 pub(crate) struct Connected {
     pub(crate) link: Arc<dyn Link>,
     pub(crate) number: u64,
+    pub(crate) since: Instant,
+}
+
+impl Connected {
+    pub(crate) fn new(link: Arc<dyn Link>, number: u64) -> Self {
+        Self { link, number, since: Instant::now() }
+    }
 }
 
 /// What is told of a server, with what it is made of.
@@ -34,6 +41,8 @@ struct Kept {
     incomplete: Option<String>,
     /// True while calls are held back.
     held_back: bool,
+    /// How long a call waits for it, where it sleeps until a call needs it.
+    sleeps: Option<Duration>,
 }
 
 /// A step in the life of a server.
@@ -66,9 +75,8 @@ pub(crate) struct Server {
     pub(crate) usage: Usage,
     connected: ArcSwapOption<Connected>,
     status: Mutex<Kept>,
-    /// Calls that are running, by the number of their session: who a request of the server belongs to.
-    callers: Mutex<HashMap<u64, Callers>>,
-    drained: Notify,
+    /// Calls that are running.
+    pub(crate) callers: Arc<Callers>,
     settled: AtomicBool,
     /// The published names of tools that were withdrawn because the server is parked: a call of one is told so.
     withdrawn: Mutex<HashSet<String>>,
@@ -88,7 +96,7 @@ impl Server {
             Launch::Http { .. } => "http",
         };
         let status = ServerStatus::configured(entry.name.clone(), transport);
-        let status = Kept { status, retry_at: None, incomplete: None, held_back: false };
+        let status = Kept { status, retry_at: None, incomplete: None, held_back: false, sleeps: None };
         Self {
             index,
             name: entry.name.clone(),
@@ -103,8 +111,7 @@ impl Server {
             usage: Usage::default(),
             connected: ArcSwapOption::empty(),
             status: Mutex::new(status),
-            callers: Mutex::default(),
-            drained: Notify::new(),
+            callers: Arc::default(),
             settled: AtomicBool::new(false),
             withdrawn: Mutex::default(),
         }
@@ -257,10 +264,29 @@ impl Server {
         if status.phase != step.phase {
             status.since = SystemTime::now();
         }
-        status.starts += u64::from(step.phase == Phase::Connecting && status.phase != Phase::Connecting);
         status.phase = step.phase;
         (status.reason_code, status.reason) = step.reason.unzip();
         kept.retry_at = step.retry_at;
+        kept.sleeps = kept.sleeps.filter(|_| matches!(step.phase, Phase::Configured | Phase::Connecting));
+    }
+
+    /// Puts it to sleep: it is started when a call needs it, which waits up to `limit`. What it offers stays published.
+    pub(crate) fn set_asleep(&self, code: &str, text: &str, limit: Duration) {
+        let mut kept = self.kept();
+        let reason = Some((code.to_owned(), text.to_owned()));
+        self.step(&mut kept, Step { phase: Phase::Configured, reason, retry_at: None });
+        kept.sleeps = Some(limit);
+        self.settled.store(true, Ordering::Release);
+    }
+
+    /// Returns how long a call waits for it, where it sleeps, or was woken and is not connected yet.
+    pub(crate) fn sleeps(&self) -> Option<Duration> {
+        self.kept().sleeps
+    }
+
+    /// Counts a start.
+    pub(crate) fn count_start(&self) {
+        self.kept().status.starts += 1;
     }
 
     /// Sets which published names of tools are withdrawn while it is parked.
@@ -273,66 +299,23 @@ impl Server {
         self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
     }
 
-    /// Notes a running call of a session until the returned guard is dropped.
-    pub(crate) fn note_call(self: &Arc<Self>, session: u64, outlet: Option<&Outlet>) -> CallGuard {
-        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        let mine = callers.entry(session).or_default();
-        mine.next += 1;
-        mine.running.insert(mine.next, outlet.cloned());
-        CallGuard { server: Arc::clone(self), session, number: mine.next }
-    }
-
-    /// Returns where goes what this server says to a session during a call: the way of the latest one that is running.
-    pub(crate) fn outlet_to(&self, session: u64) -> Option<Outlet> {
-        let callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        callers.get(&session)?.running.last_key_value().and_then(|(_, outlet)| outlet.clone())
-    }
-
     /// Waits until no call is running.
     pub(crate) async fn drained(&self) {
-        loop {
-            let drained = self.drained.notified();
-            if self.callers.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
-                return;
-            }
-            drained.await;
-        }
+        self.callers.drained().await;
     }
 
     /// Returns true while a call is running.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.callers.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        self.callers.is_busy()
+    }
+
+    /// Returns where goes what this server says to a session during a call: the way of the latest one that is running.
+    pub(crate) fn outlet_to(&self, session: u64) -> Option<Outlet> {
+        self.callers.outlet_to(session)
     }
 
     /// Returns the numbers of the sessions that have calls running here.
     pub(crate) fn callers(&self) -> Vec<u64> {
-        self.callers.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
-    }
-}
-
-/// The running calls of one session.
-#[derive(Default)]
-struct Callers {
-    next: u64,
-    running: BTreeMap<u64, Option<Outlet>>,
-}
-
-/// A running call.
-pub(crate) struct CallGuard {
-    server: Arc<Server>,
-    session: u64,
-    number: u64,
-}
-
-impl Drop for CallGuard {
-    fn drop(&mut self) {
-        let mut callers = self.server.callers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(mine) = callers.get_mut(&self.session) {
-            mine.running.remove(&self.number);
-            if mine.running.is_empty() {
-                callers.remove(&self.session);
-                self.server.drained.notify_waiters();
-            }
-        }
+        self.callers.sessions()
     }
 }

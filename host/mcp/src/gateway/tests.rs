@@ -14,5 +14,6 @@ mod policies;
 mod recovery;
 mod reload;
 mod requests;
+mod sleep;
 mod stateless;
-mod support;
+pub(crate) mod support;

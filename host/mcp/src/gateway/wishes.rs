@@ -4,6 +4,17 @@ use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::Notify;
 
+/// The end of a connection.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Ended {
+    /// Which one it was.
+    pub(crate) number: u64,
+    /// How it ended, for the operator.
+    pub(crate) detail: String,
+    /// True where the server only forgot the session: another one can be had at once.
+    pub(crate) expired: bool,
+}
+
 /// What is wanted at once. Wishes of a kind join while the keeper is busy, so a flood of them costs one turn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "a set of independent wishes")]
@@ -18,8 +29,8 @@ pub(crate) struct Wanted {
     pub(crate) rejudge: bool,
     /// A call needs the server: start it, or try it again.
     pub(crate) wake: bool,
-    /// The connection of that number ended, and how.
-    pub(crate) closed: Option<(u64, String)>,
+    /// A connection ended.
+    pub(crate) closed: Option<Ended>,
     /// End the server for good.
     pub(crate) stop: bool,
 }

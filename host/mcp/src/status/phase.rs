@@ -74,11 +74,10 @@ impl Phase {
         }
         match self {
             // A sleeping server is judged again by each new policy set.
-            Configured => matches!(next, Connecting | Denied | Disabled),
-            Connecting => next != Configured,
-            // Back to `Configured`: put to sleep until the next call. To `Connecting`: a session that was lost is
-            // replaced at once.
-            Ready | Degraded => true,
+            Configured => !matches!(next, Ready | Degraded),
+            // Back to `Configured`: it sleeps until a call needs it, and what it offers is known. From `Ready` to
+            // `Connecting`: a session that was lost is replaced at once.
+            Connecting | Ready | Degraded => true,
             CoolingDown | Parked | Denied => matches!(next, Connecting | Disabled),
             // A server that is switched on again is another one, with options of its own.
             Disabled => false,
@@ -94,8 +93,8 @@ mod tests {
     fn a_server_goes_only_where_the_table_says() {
         // A row a phase, a column a phase to go to, both in the order of a life.
         let table = [
-            ("configured", "yes yes --- --- --- --- yes yes"),
-            ("connecting", "--- yes yes yes yes yes yes yes"),
+            ("configured", "yes yes --- --- yes yes yes yes"),
+            ("connecting", "yes yes yes yes yes yes yes yes"),
             ("ready", "yes yes yes yes yes yes yes yes"),
             ("degraded", "yes yes yes yes yes yes yes yes"),
             ("cooling-down", "--- yes --- --- yes --- --- yes"),

@@ -16,6 +16,7 @@ use super::pending::Answer;
 use super::shared::Shared;
 use super::{CallError, CallOptions, Outcome, rounds};
 use crate::jsonrpc::{Id, Rewrite, write_request};
+use crate::transport::http::HttpFailure;
 
 /// A call that shows progress, or during which the server asks for something, may take so many times its limit in all.
 const MOST_EXTENSIONS: u32 = 4;
@@ -189,6 +190,8 @@ async fn wait(
         match (turn, limit) {
             (Turn::Answered(answered), _) => return received(shared, answered),
             (Turn::Sent(Ok(())), _) => is_sent = true,
+            // The server refused to take this very request: it did nothing, which is told of no other that was waiting.
+            (Turn::Sent(Err(error @ CallError::Http(HttpFailure::SessionExpired))), _) => return Err(error),
             // Where the connection is closed for a reason that says more, that one counts.
             (Turn::Sent(Err(error)), _) => return Err(shared.closed().map_or(error, CallError::Closed)),
             (Turn::TimeIsUp, None) => left = None,

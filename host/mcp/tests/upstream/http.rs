@@ -24,6 +24,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             an_exchange_without_an_answer_fails_its_call_at_once,
         ),
         trial("a_session_that_expired_closes_the_connection", a_session_that_expired_closes_the_connection),
+        trial(
+            "a_call_that_was_taken_before_its_session_expired_is_not_told_to_be_refused",
+            a_call_that_was_taken_before_its_session_expired_is_not_told_to_be_refused,
+        ),
         trial("an_unusable_body_fails_its_call_at_once", an_unusable_body_fails_its_call_at_once),
         trial("a_json_rpc_error_in_a_refusal_is_the_outcome", a_json_rpc_error_in_a_refusal_is_the_outcome),
         trial("redirects_are_followed_within_the_origin_only", redirects_are_followed_within_the_origin_only),
@@ -108,9 +112,15 @@ async fn an_exchange_without_an_answer_fails_its_call_at_once() {
 async fn a_session_that_expired_closes_the_connection() {
     let (_server, connected) = connect().await;
     let closed = CallError::Closed(CloseReason::SessionExpired);
-    assert_eq!(connected.call("expired").await, Err(closed.clone()));
+    assert_eq!(connected.call("expired").await, Err(CallError::Http(HttpFailure::SessionExpired)), "it was refused");
     assert_eq!(connected.call("json").await, Err(closed));
     assert_eq!(*connected.peer.closed.lock().unwrap(), [CloseReason::SessionExpired]);
+}
+
+async fn a_call_that_was_taken_before_its_session_expired_is_not_told_to_be_refused() {
+    let (_server, connected) = connect().await;
+    let closed = CallError::Closed(CloseReason::SessionExpired);
+    assert_eq!(connected.call("resumes-in-vain").await, Err(closed));
 }
 
 async fn an_unusable_body_fails_its_call_at_once() {

@@ -167,6 +167,7 @@ fn get(seen: &Seen) -> Vec<String> {
             // The id of the call is what the client counted to: the handshake was the first.
             events(&["id: e2\ndata: {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"resumed\":true}}\n\n"])
         }
+        ("/mcp", Some("e9")) => response("404 Not Found", "", ""),
         ("/talks", None) => {
             events(&["id: t1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\"}\n\n"])
         }
@@ -188,6 +189,7 @@ fn call(seen: &Seen, id: &str, name: &str, earlier: &[Seen]) -> Vec<String> {
             events(&["data: {\"jsonrpc\":\"2.0\",\"id\":\"q\",\"method\":\"roots/list\"}\n\n", "data: ", &ok, "\n\n"])
         }
         "resumes" => events(&["retry: 10\nid: e1\ndata\n\n"]),
+        "resumes-in-vain" => events(&["retry: 10\nid: e9\ndata\n\n"]),
         "ends" => events(&["data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"}\n\n"]),
         "closes" => vec![String::new()],
         "expired" => response("404 Not Found", "", ""),

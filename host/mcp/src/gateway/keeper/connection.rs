@@ -8,11 +8,12 @@ use portcullis_gates::Refusal;
 use portcullis_model::json::Object;
 use rmcp::model::{ConstString as _, PingRequestMethod};
 
+use super::sleep::{Sleep, due};
 use crate::gateway::items::RawListing;
 use crate::gateway::launch::list_one;
 use crate::gateway::link::Boxed;
 use crate::gateway::server::{Connected, Server};
-use crate::gateway::wishes::Wanted;
+use crate::gateway::wishes::{Ended, Wanted};
 use crate::gateway::{Fleet, LinkError};
 use crate::method::Listable;
 
@@ -28,7 +29,9 @@ pub(super) enum End {
     /// A new policy set refuses the entry.
     Refused(Refusal),
     /// By itself.
-    Closed(String),
+    Closed(Ended),
+    /// It is due to sleep until a call needs it.
+    Due(Sleep, RawListing),
 }
 
 /// Runs a connected server until it ends.
@@ -38,10 +41,10 @@ pub(super) async fn run(gateway: &Arc<Fleet>, server: &Arc<Server>, connected: &
         if wanted.stop {
             return End::Stopped;
         }
-        if let Some((number, detail)) = wanted.closed.take()
-            && number == connected.number
+        if let Some(ended) = wanted.closed.take()
+            && ended.number == connected.number
         {
-            return End::Closed(detail);
+            return End::Closed(ended);
         }
         if wanted.rejudge
             && let Err(refusal) = gateway.rescreen(server).await
@@ -55,14 +58,22 @@ pub(super) async fn run(gateway: &Arc<Fleet>, server: &Arc<Server>, connected: &
         let refreshing: Boxed<'_, _> = Box::pin(refresh(gateway, server, connected, &mut raw, &wanted));
         tokio::select! {
             outcome = refreshing => match outcome {
-                Ok(()) => wanted = next_wish(server, connected).await,
-                Err(error) => return End::Closed(error.to_string()),
+                Ok(()) => {}
+                Err(error) => {
+                    let (number, detail) = (connected.number, error.to_string());
+                    return End::Closed(Ended { number, detail, expired: false });
+                }
             },
             // What was not finished is still wanted.
             () = server.wishes.wait(urgent) => {
                 wanted = server.wishes.take(urgent).await.join(&wanted);
+                continue;
             }
         }
+        wanted = tokio::select! {
+            wanted = next_wish(server, connected) => wanted,
+            sleep = due(server, connected) => return End::Due(sleep, raw),
+        };
     }
 }
 

@@ -82,7 +82,7 @@ async fn a_silent_server_is_asked_for_a_sign_of_life() {
     let scripted = Arc::new(Scripted::with_tools(&[]));
     let options = ServerOptions { keepalive_interval: Duration::from_millis(20), ..ServerOptions::default() };
     let server = Server::new(0, entry("s"), options);
-    let connected = Connected { link: scripted.link(), number: 1 };
+    let connected = Connected::new(scripted.link(), 1);
     let wish = next_wish(&server, &connected);
     assert!(tokio::time::timeout(Duration::from_millis(500), wish).await.is_err());
     let asked = scripted.asked.lock().unwrap();

@@ -433,7 +433,7 @@ pub(super) fn names(result: &Value, list: &str, key: &str) -> Vec<String> {
 }
 
 /// The entry of a server of that name.
-pub(super) fn entry(name: &str) -> Arc<portcullis_model::ServerEntry> {
+pub(crate) fn entry(name: &str) -> Arc<portcullis_model::ServerEntry> {
     let text = format!("mcp_servers: {{{name}: {{command: scripted}}}}\n");
     let config = Config::parse(&text, "test.yaml", Origin::ConfigFile, &Surroundings::new(|_| None));
     Arc::clone(&config.servers[0].entry)

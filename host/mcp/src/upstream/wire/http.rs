@@ -124,7 +124,9 @@ async fn follow(
         sleep(events.retry().unwrap_or(PAUSE).min(LONGEST_PAUSE)).await;
         events = client.listen(events.last_id()).await.map_err(|failure| {
             expire(shared, &failure);
-            CallError::Http(failure)
+            // The request itself was taken, and may have been acted on: nobody may believe that it was not.
+            let is_expired = failure == HttpFailure::SessionExpired;
+            CallError::Http(if is_expired { HttpFailure::NoAnswer } else { failure })
         })?;
     }
     Err(CallError::Http(HttpFailure::NoAnswer))
