@@ -10,6 +10,7 @@ mod fourteen_servers;
 mod hot_swap;
 mod misbehaving;
 mod real_servers;
+mod serving;
 mod soak;
 
 /// The program under test.

@@ -46,7 +46,7 @@ impl Default for HttpOptions {
             token: None,
             connections: 512,
             sessions: 256,
-            requests: 512,
+            requests: 1_024,
             listeners: 8,
             body_memory: 128 * 1024 * 1024,
             head_limit: Duration::from_secs(30),

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use portcullis_gates::testing;
 use portcullis_model::json::Value;
+use portcullis_model::{ApproverClass, GateName};
 use tokio::sync::Notify;
 
 use super::http::{Client, Incoming, Open};
@@ -285,4 +287,27 @@ async fn closing_the_door_ends_every_stream_in_good_order() {
     listening.event().await.unwrap();
     door.close().await;
     assert!(listening.event().await.is_none());
+}
+
+#[tokio::test]
+async fn a_question_about_a_call_goes_the_way_of_that_call() {
+    let ask = judging("trust", GateName::Call, |_| testing::ask("write-capable", ApproverClass::Client));
+    let running = setup().server("s", Scripted::with_tools(&[&tool("t")])).policy(ask).run();
+    let door = Open::new(running, HttpOptions::default()).await;
+    let client = door.introduce("2025-11-25", r#"{"elicitation":{}}"#).await;
+    listed(&client).await;
+    let mut listening = client.listen().await;
+    listening.event().await.unwrap();
+    let mut stream = client.call(1, "mcp__s__t").send().await;
+    stream.event().await.unwrap();
+    let form = stream.event().await.unwrap();
+    assert_eq!(form.method(), "elicitation/create");
+    assert!(door.running.server("s").calls().is_empty(), "nothing is sent before the answer");
+    let approval = r#"{"action":"accept","content":{"decision":"approve once","name":"t"}}"#;
+    let id = form.json().get("id").unwrap().to_json();
+    let answer = client.post(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{approval}}}"#)).whole().await;
+    assert_eq!(answer.status, 202);
+    assert!(answer_of(&mut stream, 1).await.get("result").is_some());
+    assert_eq!(door.running.server("s").calls().len(), 1);
+    assert!(listening.is_silent().await);
 }
