@@ -5,18 +5,23 @@
 //! becomes a stream of server-sent events. Events have numbers, and stay for a while after they were sent: a client whose
 //! connection broke names the last one that it got, and goes on from there.
 
+mod name;
+mod reader;
+
 use std::collections::VecDeque;
-use std::future::poll_fn;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Instant;
 
-use http_body_util::Full;
 use hyper::body::Bytes;
 use tokio::sync::{Notify, OwnedSemaphorePermit};
 
 use super::super::outbox::Gone;
+
+pub(super) use name::StreamName;
+pub(crate) use reader::Reader;
+pub(super) use reader::{Event, First, join};
 
 /// Above this many bytes that the client has not taken, requests to it wait.
 const HIGH_WATER: usize = 4 * 1024 * 1024;
@@ -36,37 +41,6 @@ pub(crate) struct Kept(AtomicUsize);
 impl Kept {
     fn is_full(&self) -> bool {
         self.0.load(Ordering::Relaxed) > KEPT_BY_ALL
-    }
-}
-
-/// Which stream of its session one is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum StreamName {
-    /// It answers a message that was posted.
-    Posted(u64),
-    /// It was opened to listen.
-    Listening(u64),
-}
-
-impl StreamName {
-    /// Writes the id of an event: which stream, which event.
-    pub(super) fn event_id(self, number: u64) -> String {
-        match self {
-            Self::Posted(stream) => format!("p{stream}.{number}"),
-            Self::Listening(stream) => format!("l{stream}.{number}"),
-        }
-    }
-
-    /// Reads the id of an event.
-    pub(super) fn parse_event_id(text: &str) -> Option<(Self, u64)> {
-        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?;
-        let (stream, number) = text.split_once('.')?;
-        let name = match stream.split_at_checked(1)? {
-            ("p", stream) => Self::Posted(digits(stream)?),
-            ("l", stream) => Self::Listening(digits(stream)?),
-            _ => return None,
-        };
-        Some((name, digits(number)?))
     }
 }
 
@@ -113,23 +87,6 @@ pub(crate) struct Hold {
     pub(super) _place: OwnedSemaphorePermit,
     /// The memory that its body takes, where that is much.
     pub(super) _memory: Option<OwnedSemaphorePermit>,
-}
-
-/// How a request is answered.
-pub(crate) enum First {
-    /// By the responses that were awaited, and nothing else.
-    Answers(Vec<Bytes>),
-    /// By a stream.
-    Events,
-}
-
-/// An event on its way to the client.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Event {
-    /// Its id; nothing where the client cannot come back.
-    pub(crate) id: Option<String>,
-    /// Its message; empty for an event that is there for its id alone.
-    pub(crate) data: Bytes,
 }
 
 impl Stream {
@@ -323,113 +280,15 @@ impl State {
         self.wake();
     }
 
-    fn wake(&mut self) {
-        if let Some(waker) = self.waker.take() {
-            waker.wake();
-        }
-    }
-}
-
-/// Who reads a stream: the answer to one HTTP request. Dropping it leaves the stream to whoever comes back.
-#[derive(Debug)]
-pub(crate) struct Reader {
-    stream: Arc<Stream>,
-    number: u64,
-}
-
-impl Reader {
-    pub(super) fn stream(&self) -> &Arc<Stream> {
-        &self.stream
-    }
-
-    /// Waits until it is clear how the request is answered.
-    pub(super) async fn first(&self) -> First {
-        poll_fn(|context| {
-            let mut state = self.stream.state();
-            if !state.only_answers {
-                return Poll::Ready(First::Events);
-            }
-            if state.ended.is_some() {
-                let events = std::mem::take(&mut state.events);
-                self.stream.kept.0.fetch_sub(state.bytes, Ordering::Relaxed);
-                (state.bytes, state.unsent) = (0, 0);
-                return Poll::Ready(First::Answers(events.into()));
-            }
-            state.await_change(context);
-            Poll::Pending
-        })
-        .await
-    }
-
-    /// Makes it a stream of events, with a first one that is there for its id alone where `primed`: so a client can come
-    /// back before anything was said.
-    pub(super) fn begin(&self, primed: bool) {
-        let mut state = self.stream.state();
-        state.begun = true;
-        if primed && self.stream.resumable {
-            state.events.push_front(Bytes::new());
-        }
-    }
-
-    /// Returns the next event; nothing once there will be no more for this reader.
-    pub(super) fn poll_event(&self, context: &mut Context<'_>) -> Poll<Option<Event>> {
-        let stream = &self.stream;
-        let mut state = stream.state();
-        if state.reader != self.number {
-            return Poll::Ready(None);
-        }
-        let place = usize::try_from(state.next - state.oldest).unwrap_or(usize::MAX);
-        if let Some(data) = state.events.get(place).cloned() {
-            let id = stream.resumable.then(|| stream.name.event_id(state.next));
-            state.next += 1;
-            state.unsent -= data.len();
-            stream.trim(&mut state);
-            drop(state);
-            stream.taken.notify_waiters();
-            return Poll::Ready(Some(Event { id, data }));
-        }
-        if state.ended.is_some() {
-            return Poll::Ready(None);
-        }
-        state.await_change(context);
-        Poll::Pending
-    }
-}
-
-impl State {
     fn await_change(&mut self, context: &Context<'_>) {
         if !self.waker.as_ref().is_some_and(|waker| waker.will_wake(context.waker())) {
             self.waker = Some(context.waker().clone());
         }
     }
-}
 
-impl Drop for Reader {
-    fn drop(&mut self) {
-        let mut state = self.stream.state();
-        if state.reader == self.number {
-            state.attached = false;
-            state.waker = None;
+    fn wake(&mut self) {
+        if let Some(waker) = self.waker.take() {
+            waker.wake();
         }
-        drop(state);
-        // Whoever waits for the client to read must not wait for one that is gone.
-        self.stream.taken.notify_waiters();
     }
-}
-
-/// Joins the responses to a batch (MCP 2025-03-26), or returns the only one.
-pub(super) fn join(mut answers: Vec<Bytes>, batch: bool) -> Full<Bytes> {
-    if !batch {
-        return Full::new(answers.pop().unwrap_or_default());
-    }
-    let mut joined = Vec::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);
-    joined.push(b'[');
-    for (index, answer) in answers.iter().enumerate() {
-        if index > 0 {
-            joined.push(b',');
-        }
-        joined.extend_from_slice(answer);
-    }
-    joined.push(b']');
-    Full::new(joined.into())
 }
