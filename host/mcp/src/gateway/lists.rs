@@ -6,7 +6,7 @@ use portcullis_model::json::Value;
 use portcullis_model::object;
 use rmcp::model::{ConstString as _, LoggingMessageNotificationMethod};
 
-use super::snapshot::group_of;
+use super::snapshot::{earlier_list, group_of};
 use super::{Fleet, instructions};
 use crate::downstream::{ClientSession, LogLevel, Reply};
 use crate::method::Listable;
@@ -24,8 +24,8 @@ impl Fleet {
         // Noted before the list is taken: a change in between is then told once too often, not once too rarely.
         session.note_listed(group, self.versions.borrow().of(group));
         match &session.entrance.scope {
-            Some(server) => Reply::Own(self.snapshot().list_of(listable, server)),
-            None => Reply::Shared(self.snapshot().list(listable)),
+            Some(server) => Reply::Own(earlier_list(self.snapshot().list_of(listable, server))),
+            None => Reply::Shared(self.snapshot().list_earlier(listable)),
         }
     }
 

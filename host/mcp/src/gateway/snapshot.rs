@@ -22,6 +22,7 @@ pub(crate) struct Snapshot {
     notice: Option<String>,
     tools: OnceLock<Arc<Value>>,
     stateless_tools: OnceLock<Arc<Value>>,
+    earlier_tools: OnceLock<Arc<Value>>,
     headers: OnceLock<Bindings>,
     prompts: OnceLock<Arc<Value>>,
     resources: OnceLock<Arc<Value>>,
@@ -101,6 +102,21 @@ impl Snapshot {
         Arc::clone(stateless)
     }
 
+    /// Returns the result of a list as the era with `initialize` has it: its structured content is an object, so that a schema
+    /// of any other is none. Clients of that era drop the whole list over one such schema.
+    pub(crate) fn list_earlier(&self, listable: Listable) -> Arc<Value> {
+        let list = self.list(listable);
+        if listable != Listable::Tools {
+            return list;
+        }
+        let earlier = self.earlier_tools.get_or_init(|| {
+            let tools = list.get("tools").and_then(Value::as_array).unwrap_or_default();
+            let has_foreign = |tool: &Value| tool.get("outputSchema").is_some_and(is_foreign_schema);
+            if tools.iter().any(has_foreign) { Arc::new(earlier_list(Value::clone(&list))) } else { list }
+        });
+        Arc::clone(earlier)
+    }
+
     /// Returns the result of a list with what one server has, made anew each time: few clients look at one server.
     pub(crate) fn list_of(&self, listable: Listable, server: &ServerName) -> Value {
         let catalogue = &self.catalogue;
@@ -132,6 +148,22 @@ pub(crate) fn stateless_list(mut list: Value) -> Value {
         }
     }
     list
+}
+
+/// Returns a list as the era with `initialize` has it: without schemas of structured content that is no object.
+pub(crate) fn earlier_list(mut list: Value) -> Value {
+    if let Some(Value::Array(tools)) = list.as_object_mut().and_then(|list| list.get_mut("tools")) {
+        for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
+            if tool.get("outputSchema").is_some_and(is_foreign_schema) {
+                tool.remove("outputSchema");
+            }
+        }
+    }
+    list
+}
+
+fn is_foreign_schema(schema: &Value) -> bool {
+    schema.get("type").and_then(Value::as_str) != Some("object")
 }
 
 /// Returns which group a list belongs to.

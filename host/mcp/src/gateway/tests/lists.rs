@@ -18,6 +18,26 @@ async fn listed_items_keep_every_member_and_only_their_name_is_new() {
 }
 
 #[tokio::test]
+async fn a_schema_of_structured_content_that_is_no_object_does_not_reach_an_earlier_client() {
+    let tool =
+        |name: &str, schema: &str| format!(r#"{{"name":"{name}","inputSchema":{{}},"outputSchema":{schema},"x":1}}"#);
+    let tools = [tool("a", r#"{"type":"array"}"#), tool("b", "{}"), tool("c", r#"{"type":"object","y":1.0}"#)];
+    let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
+    let (_running, mut client) = setup().server("s", Scripted::with_tools(&tools)).client().await;
+    let result = client.result("tools/list", "{}").await;
+    let listed: Vec<String> =
+        result.get("tools").and_then(Value::as_array).unwrap().iter().map(Value::to_json).collect();
+    assert_eq!(
+        listed,
+        [
+            r#"{"name":"mcp__s__a","inputSchema":{},"x":1}"#,
+            r#"{"name":"mcp__s__b","inputSchema":{},"x":1}"#,
+            r#"{"name":"mcp__s__c","inputSchema":{},"outputSchema":{"type":"object","y":1.0},"x":1}"#
+        ]
+    );
+}
+
+#[tokio::test]
 async fn one_bad_tool_costs_no_other_and_is_shown_with_its_reason() {
     let (running, mut client) = setup()
         .server("s", Scripted::with_tools(&[r#"{"name":"bad"}"#, &tool("good"), r#"{"name":3,"inputSchema":{}}"#]))
