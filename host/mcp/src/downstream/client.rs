@@ -49,6 +49,19 @@ pub(crate) trait Way: Debug + Send + Sync {
         limit: Duration,
     ) -> Boxed<'a, Result<Value, AskError>>;
 
+    /// As [`Way::request`], for a question to which the server may have given a key, which a client of the stateless era
+    /// sees.
+    fn keyed_request<'a>(
+        &'a self,
+        _key: Option<&'a str>,
+        outlet: Option<&'a Outlet>,
+        method: &'a str,
+        params: &'a Value,
+        limit: Duration,
+    ) -> Boxed<'a, Result<Value, AskError>> {
+        self.request(outlet, method, params, limit)
+    }
+
     /// Tells the client, or drops it where the client does not read. `outlet` is as in [`Way::request`].
     fn notify(&self, outlet: Option<&Outlet>, method: &str, params: Option<&Value>);
 

@@ -141,6 +141,16 @@ impl Peer for PeerAdapter {
         Box::pin(async move { self.peer.request(&method, params).await })
     }
 
+    fn keyed_request(
+        &self,
+        key: String,
+        method: String,
+        params: Option<Value>,
+    ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
+        let params = params.unwrap_or_else(|| Object::new().into());
+        Box::pin(async move { self.peer.keyed_request(Some(&key), &method, params).await })
+    }
+
     fn notification(&self, method: String, params: Option<Value>) {
         let params = params.unwrap_or_else(|| Object::new().into());
         if method != ProgressNotificationMethod::VALUE {

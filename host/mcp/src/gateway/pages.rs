@@ -53,7 +53,7 @@ impl Fleet {
             document.insert("mode", "url");
             let kind = RequestKind::ElicitationUrl(url.to_owned());
             let method = ElicitationCreateRequestMethod::VALUE;
-            match peer::ask(self, session, server, method, kind, document.into()).await {
+            match peer::ask(self, session, server, (method, None), kind, document.into()).await {
                 Ok(answer) if answer.get("action").and_then(Value::as_str) == Some("accept") => {}
                 Ok(_) => return Pages::Declined,
                 Err(_) => return Pages::Stand,

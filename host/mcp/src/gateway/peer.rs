@@ -55,6 +55,16 @@ impl ServerPeer {
 
     /// Answers a request of the server.
     pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
+        self.keyed_request(None, method, params).await
+    }
+
+    /// As [`ServerPeer::request`], for one to which the server may have given a key.
+    pub(crate) async fn keyed_request(
+        &self,
+        key: Option<&str>,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, ErrorObject> {
         let kind = ServerMethod::parse(method);
         if kind == ServerMethod::Ping {
             return Ok(Object::new().into());
@@ -73,7 +83,7 @@ impl ServerPeer {
             return Err(not_offered());
         }
         let kind_of_request = request_kind(kind, &params).ok_or_else(not_offered)?;
-        let outcome = ask(&fleet, &session, &self.server, method, kind_of_request, params).await;
+        let outcome = ask(&fleet, &session, &self.server, (method, key), kind_of_request, params).await;
         if kind == ServerMethod::CreateMessage {
             ask::count_rounds(&self.server.tool_rounds, outcome.as_ref().ok());
         }
@@ -147,7 +157,7 @@ pub(super) async fn ask(
     fleet: &Fleet,
     session: &ClientSession,
     server: &Server,
-    method: &str,
+    (method, key): (&str, Option<&str>),
     kind: RequestKind,
     document: Value,
 ) -> Result<Value, ErrorObject> {
@@ -177,7 +187,7 @@ pub(super) async fn ask(
     };
     let params = ask::envelope(cleared.get(), &limits);
     let limit = ask::limit(&limits, &server.options(), cleared.get(), limit);
-    match session.link.request(outlet.as_ref(), method, &params, limit).await {
+    match session.link.keyed_request(key, outlet.as_ref(), method, &params, limit).await {
         Ok(result) if is_elicitation => ask::check_elicitation(&params, result),
         Ok(result) => Ok(result),
         Err(AskError::Refused(error)) => Err(error),

@@ -21,6 +21,16 @@ pub trait Peer: Send + Sync + 'static {
     /// While one runs, the time limits of calls to this server stand still: a person may be being asked.
     fn request(&self, method: String, params: Option<Value>) -> BoxFuture<'_, Result<Value, ErrorObject>>;
 
+    /// As [`Peer::request`], for a request to which the server gave a key of its own (MCP 2026-07-28, `inputRequests`).
+    fn keyed_request(
+        &self,
+        _key: String,
+        method: String,
+        params: Option<Value>,
+    ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
+        self.request(method, params)
+    }
+
     /// Takes a notification, in the order of arrival. Must not block. Progress comes with the token of
     /// [`CallOptions::progress_token`](super::CallOptions::progress_token) put back; cancellations are dealt with already.
     fn notification(&self, method: String, params: Option<Value>);

@@ -163,11 +163,11 @@ fn read_request(era: &Stateless, key: String, request: Value) -> Result<Request,
 async fn gather(shared: &Arc<Shared>, requests: Vec<Request>) -> Result<Value, CallError> {
     let order: Vec<String> = requests.iter().map(|(key, ..)| key.clone()).collect();
     let mut answering = JoinSet::new();
-    for (index, (_, method, params)) in requests.into_iter().enumerate() {
+    for (index, (key, method, params)) in requests.into_iter().enumerate() {
         let shared = Arc::clone(shared);
         answering.spawn(async move {
             let is_form = ServerMethod::parse(&method) == ServerMethod::Elicit;
-            match shared.peer().request(method, params).await {
+            match shared.peer().keyed_request(key, method, params).await {
                 Ok(answer) => Ok((index, answer)),
                 // A person who gave no answer is an answer, too.
                 Err(_) if is_form => Ok((index, object! { "action" => "cancel" }.into())),

@@ -21,6 +21,8 @@ use crate::method::ServerMethod;
 
 /// So many questions of one call wait at once: a server's flood ends here, a form for a person has one.
 const MOST_INPUTS: usize = 16;
+/// Longer keys of servers are replaced.
+const LONGEST_KEY: usize = 64;
 /// So many rounds one call may take: sampling loops have a handful.
 pub(super) const MOST_ROUNDS: u32 = 32;
 /// Where nothing new is asked for so long, the client is asked what there is: several questions at once cost one round.
@@ -36,6 +38,7 @@ pub(super) struct Present {
 }
 
 struct Input {
+    key: String,
     method: String,
     params: Value,
     sender: oneshot::Sender<Value>,
@@ -112,12 +115,12 @@ impl Exchange {
         state.present = None;
         state.round += 1;
         let mut requests = Object::new();
-        for (key, input) in &state.inputs {
+        for input in state.inputs.values() {
             let mut request = object! { "method" => input.method.as_str() };
             if input.params.as_object().is_some_and(|params| !params.is_empty()) {
                 request.insert("params", input.params.clone());
             }
-            requests.insert(key_of(*key), request);
+            requests.insert(input.key.as_str(), request);
         }
         (state.round <= MOST_ROUNDS).then(|| (state.round, requests.into()))
     }
@@ -129,18 +132,19 @@ impl Exchange {
         if state.round != round || state.present.is_some() {
             return Err(ErrorObject::new(code::INVALID_PARAMS, "this round has been answered before"));
         }
-        for (key, input) in &state.inputs {
-            if let Some(answer) = responses.get(&key_of(*key)) {
+        for input in state.inputs.values() {
+            if let Some(answer) = responses.get(&input.key) {
                 check(input, answer)?;
             }
         }
         state.present = Some(present);
         // What was not answered is asked again in a moment: answered questions lead to further ones first.
         state.asked = Some(Instant::now());
-        let answered: Vec<u64> =
-            state.inputs.keys().filter(|key| responses.get(&key_of(**key)).is_some()).copied().collect();
-        for key in answered {
-            if let (Some(input), Some(answer)) = (state.inputs.remove(&key), responses.get(&key_of(key))) {
+        let (answered, waiting) =
+            std::mem::take(&mut state.inputs).into_iter().partition(|(_, input)| responses.get(&input.key).is_some());
+        state.inputs = waiting;
+        for input in answered.into_values() {
+            if let Some(answer) = responses.get(&input.key) {
                 // Whoever asked may have given up meanwhile.
                 let _ = input.sender.send(answer.clone());
             }
@@ -190,8 +194,37 @@ impl Drop for Carrier {
     }
 }
 
-fn key_of(number: u64) -> String {
-    format!("input-{number}")
+/// Returns the key that the client sees: the server's own, where it gave one that is short and plain and not in use.
+fn key_of(number: u64, wanted: Option<&str>, inputs: &BTreeMap<u64, Input>) -> String {
+    let is_plain = |key: &str| {
+        let is_short = (1..=LONGEST_KEY).contains(&key.len());
+        is_short && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+    };
+    let own = || format!("input-{number}");
+    let is_free = |key: &str| inputs.values().all(|input| input.key != key);
+    match wanted {
+        Some(key) if is_plain(key) && is_free(key) => key.to_owned(),
+        // A server may have used a key of this form; the number of the next one is not its to know.
+        _ => {
+            if is_free(&own()) {
+                own()
+            } else {
+                format!("{}-{:08x}", own(), getrandom::u32().unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// Returns the parameters without the token under which the server of an earlier era would hear of progress: nobody tells
+/// it.
+fn without_token(params: &Value) -> Value {
+    let mut params = params.clone();
+    if params.remove_pointer("/_meta/progressToken").is_some()
+        && params.get("_meta").and_then(Value::as_object).is_some_and(Object::is_empty)
+    {
+        params.remove_pointer("/_meta");
+    }
+    params
 }
 
 /// Checks that an answer has the form of one, so that a client learns at once what it did wrong.
@@ -233,6 +266,18 @@ impl Way for Exchange {
     fn request<'a>(
         &'a self,
         // Every request of this era has a way of its own, which is this.
+        outlet: Option<&'a Outlet>,
+        method: &'a str,
+        params: &'a Value,
+        limit: Duration,
+    ) -> Boxed<'a, Result<Value, AskError>> {
+        self.keyed_request(None, outlet, method, params, limit)
+    }
+
+    fn keyed_request<'a>(
+        &'a self,
+        wanted: Option<&'a str>,
+        // Every request of this era has a way of its own, which is this.
         _outlet: Option<&'a Outlet>,
         method: &'a str,
         params: &'a Value,
@@ -255,9 +300,11 @@ impl Way for Exchange {
                 }
                 state.next += 1;
                 state.asked = Some(Instant::now());
-                let (key, input) = (state.next, Input { method: method.to_owned(), params: params.clone(), sender });
-                state.inputs.insert(key, input);
-                key
+                let number = state.next;
+                let key = key_of(number, wanted, &state.inputs);
+                let input = Input { key, method: method.to_owned(), params: without_token(params), sender };
+                state.inputs.insert(number, input);
+                number
             };
             let _withdraw = Withdraw(self, key);
             self.asked.notify_waiters();

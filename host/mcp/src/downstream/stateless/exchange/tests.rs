@@ -154,3 +154,27 @@ async fn a_round_hears_of_progress_under_its_own_token_and_of_messages_only_wher
     exchange.notify(None, "notifications/message", Some(&json(r#"{"level":"info"}"#)));
     assert_eq!(*told.lock().unwrap(), [r#"notifications/progress {"progressToken":"b","progress":1}"#]);
 }
+
+#[tokio::test]
+async fn a_plain_key_of_the_server_is_kept_and_any_other_replaced() {
+    let exchange = exchange(r#"{"roots":{}}"#);
+    let long = "x".repeat(65);
+    let asked: Vec<_> = [Some("user_name"), Some("user_name"), Some("a b"), Some(long.as_str()), Some("input-6"), None]
+        .into_iter()
+        .map(|key| {
+            let (exchange, key) = (Arc::clone(&exchange), key.map(str::to_owned));
+            tokio::spawn(async move {
+                let params = json(r#"{"_meta":{"progressToken":3}}"#);
+                exchange.keyed_request(key.as_deref(), None, "roots/list", &params, Duration::from_mins(1)).await
+            })
+        })
+        .collect();
+    exchange.must_ask().await;
+    let (_, requests) = exchange.pause().unwrap();
+    let requests = requests.as_object().unwrap();
+    let keys: Vec<_> = requests.iter().map(|(key, _)| key).collect();
+    assert_eq!(keys[..5], ["user_name", "input-2", "input-3", "input-4", "input-6"]);
+    assert!(keys[5].starts_with("input-6-"), "two questions have two keys");
+    assert_eq!(requests.get("user_name").unwrap().to_json(), r#"{"method":"roots/list"}"#, "its token means nothing");
+    drop(asked);
+}
