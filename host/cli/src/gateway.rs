@@ -86,6 +86,7 @@ impl Composition {
             environment: environment(),
             tagged,
             stderr_log: Some(stderr_log::in_folder(logs)),
+            schema_folder: Some(home.folder("cache/schemas").or_exit(Exit::State, "opening the folder for lists")?),
             lock_folder: Some(home.folder("locks").or_exit(Exit::State, "opening the folder for locks")?),
             ready: Some(ready.clone()),
             ..GatewayOptions::default()

@@ -31,6 +31,7 @@ mod rejudge;
 mod reload;
 mod route;
 mod safe_mode;
+mod schema_cache;
 mod server;
 mod sessions;
 mod shared;

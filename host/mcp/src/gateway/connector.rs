@@ -243,7 +243,7 @@ impl Link for UpstreamLink {
             let reasons: Vec<String> =
                 incomplete.map(|incomplete| incomplete.to_string()).into_iter().chain(excluded).collect();
             let incomplete = (!reasons.is_empty()).then(|| reasons.join("; "));
-            Ok(Pages { items: listing.items, incomplete })
+            Ok(Pages { items: listing.items, incomplete, ttl_ms: listing.ttl_ms })
         })
     }
 

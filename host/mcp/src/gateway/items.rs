@@ -25,6 +25,8 @@ pub(crate) struct RawListing {
     pub(crate) templates: Vec<Value>,
     /// The instructions of the handshake.
     pub(crate) instructions: Option<String>,
+    /// For how many milliseconds the list of tools stands, where the server says so.
+    pub(crate) ttl_ms: Option<u64>,
     /// What could not be listed whole, and why, in the host's words.
     pub(crate) incomplete: HashMap<Listable, String>,
 }

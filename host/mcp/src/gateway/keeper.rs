@@ -24,7 +24,7 @@ use crate::status::Phase;
 
 use connection::{End, run};
 use pause::{Failure, denied, failed};
-use sleep::{Asleep, Woken, note as note_sleep, sleep};
+use sleep::{Asleep, Woken, keep_lists, note as note_sleep, remember, sleep};
 
 #[cfg(test)]
 pub(super) use connection::next_wish;
@@ -46,10 +46,15 @@ pub(crate) async fn keep(gateway: Arc<Fleet>, server: Arc<Server>) {
             }
         }
     }
-    let mut asleep = None;
+    let (mut asleep, mut refused) = match remember(&gateway, &server).await {
+        Ok(asleep) => (asleep.map(Box::new), None),
+        Err(refusal) => (None, Some(refusal)),
+    };
     loop {
         let mut retired = None;
-        let outcome = if let Some(sleeping) = asleep.take() {
+        let outcome = if let Some(refusal) = refused.take() {
+            Outcome::Refused(refusal)
+        } else if let Some(sleeping) = asleep.take() {
             match sleep(&gateway, &server, &sleeping).await {
                 Woken::Wanted => continue,
                 Woken::Refused(refusal) => {
@@ -113,7 +118,7 @@ enum Outcome {
     /// It forgot the session of a connection that had answered: another one can be had at once.
     Expired,
     /// It is due to sleep.
-    Due(Asleep),
+    Due(Box<Asleep>),
 }
 
 /// Starts a server and keeps it until its connection ends. That connection is left in `retired`, still to be closed.
@@ -146,7 +151,7 @@ async fn live(
         End::Refused(refusal) => Outcome::Refused(refusal),
         End::Closed(ended) if ended.expired && proven => Outcome::Expired,
         End::Closed(ended) => Outcome::Failed(Failure { code: "ended", detail: ended.detail, retry: true }),
-        End::Due(why, raw) => Outcome::Due(Asleep { why, greeting: connected.link.greeting().clone(), raw }),
+        End::Due(why, raw) => Outcome::Due(Box::new(Asleep { why, greeting: connected.link.greeting().clone(), raw })),
     };
     if matches!(outcome, Outcome::Stopped | Outcome::Refused(_)) {
         // Withdrawn at once; what runs may finish through the result gate of its own set.
@@ -197,6 +202,7 @@ async fn start(
     // Published first: a call that waited for the connection compares what it was judged by with what is offered now.
     gateway.publish(server, Some(offer));
     server.set_connected(Some(Arc::clone(&connected)));
+    keep_lists(gateway, server, connected.link.greeting(), &raw);
     note_ready(server, &*connected.link, began.elapsed(), &raw);
     gateway.note_progress();
     gateway.greet(&*connected.link).await;

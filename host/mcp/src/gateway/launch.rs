@@ -94,7 +94,10 @@ pub(crate) async fn list_one(link: &dyn Link, listable: Listable, raw: &mut RawL
         return Ok(());
     }
     let failure = match link.list(listable).await {
-        Ok(Pages { items, incomplete }) => {
+        Ok(Pages { items, incomplete, ttl_ms }) => {
+            if listable == Listable::Tools {
+                raw.ttl_ms = ttl_ms;
+            }
             let failed = items.is_empty() && incomplete.is_some();
             let place = match listable {
                 Listable::Tools => &mut raw.tools,

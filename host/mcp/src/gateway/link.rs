@@ -92,6 +92,8 @@ pub(crate) struct Pages {
     pub(crate) items: Vec<Value>,
     /// Why there may be more, where there may, in the host's words.
     pub(crate) incomplete: Option<String>,
+    /// For how many milliseconds the list stands, where the server says so.
+    pub(crate) ttl_ms: Option<u64>,
 }
 
 /// One connected server.

@@ -27,6 +27,8 @@ pub struct GatewayOptions {
     /// client. A client that is restarted is back within moments, and a person at another client within minutes; further on
     /// their processes only cost memory.
     pub fleet_idle: Duration,
+    /// Where is kept what servers list that start at their first call; nowhere where nothing is said.
+    pub schema_folder: Option<PathBuf>,
     /// Where gateways of one home wait for each other while they connect a server; nowhere where nothing is said.
     pub lock_folder: Option<PathBuf>,
     /// Becomes true once there are policies to judge by. Clients are greeted before, servers are started after: so the
@@ -44,6 +46,7 @@ impl Default for GatewayOptions {
             supervisor: None,
             stderr_log: None,
             fleet_idle: Duration::from_mins(10),
+            schema_folder: None,
             lock_folder: None,
             ready: None,
         }

@@ -7,6 +7,7 @@ mod http_calls;
 mod http_limits;
 mod http_stateless;
 mod http_streams;
+mod lazy;
 mod life;
 mod listen;
 mod lists;

@@ -59,6 +59,8 @@ pub struct Listing {
     pub items: Vec<Value>,
     /// Why there may be more, where there may.
     pub incomplete: Option<Incomplete>,
+    /// For how many milliseconds the list stands, where its first page says so (`ttlMs`, MCP 2026-07-28).
+    pub ttl_ms: Option<u64>,
     /// What was left out because it cannot be called.
     pub excluded: Vec<Excluded>,
 }
@@ -140,6 +142,9 @@ async fn list_pages(shared: &Arc<Shared>, method: ListMethod) -> Result<Listing,
             Err(error) if page == 0 => return Err(error),
             Err(error) => return Ok(listing.end(Some(Incomplete::Failed(error)))),
         };
+        if page == 0 {
+            listing.ttl_ms = result.get("ttlMs").and_then(Value::as_u64);
+        }
         let cursor = result.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
         let Some(items) = take_items(result, method.member()) else {
             return Ok(listing.end(Some(Incomplete::NoItems)));

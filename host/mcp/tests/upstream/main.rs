@@ -14,6 +14,7 @@ mod eras;
 mod http;
 mod http_eras;
 mod http_server;
+mod leaks;
 mod lifecycle;
 mod lists;
 mod requests;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
     match arguments.next().as_ref().and_then(|role| role.to_str()) {
         Some("supervise") => return portcullis_supervisor::run(arguments),
+        Some("leaks") => return leaks::main(),
         Some("server") => {
             let mode = arguments.next().unwrap().into_string().unwrap();
             let is_stateless = stateless_server::MODES.contains(&mode.as_str());
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         eras::trials(),
         http::trials(),
         http_eras::trials(),
+        leaks::trials(),
         lifecycle::trials(),
         lists::trials(),
         requests::trials(),

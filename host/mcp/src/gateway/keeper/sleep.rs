@@ -6,6 +6,7 @@ use portcullis_gates::Refusal;
 use tokio::time::Instant;
 
 use crate::gateway::items::RawListing;
+use crate::gateway::schema_cache::{Place, Remembered};
 use crate::gateway::server::{Connected, Server};
 use crate::gateway::{Fleet, Greeting};
 
@@ -19,6 +20,8 @@ pub(super) enum Sleep {
     Old,
     /// No call came for as long as the config lets it wait.
     Idle,
+    /// It starts at its first call; what it offers is known from an earlier run.
+    Lazy,
 }
 
 /// A server that sleeps, with what it offers meanwhile.
@@ -66,9 +69,52 @@ pub(super) fn note(server: &Server, why: Sleep) {
     let (code, text) = match why {
         Sleep::Old => ("lifetime", "it ran for as long as the config allows; the next call starts it"),
         Sleep::Idle => ("idle", "no call came for some time; the next call starts it"),
+        Sleep::Lazy => ("lazy", "what it offered when it last ran is listed; the first call starts it"),
     };
+    let limit = if why == Sleep::Lazy { server.options().connect_timeout } else { WAKING };
     tracing::info!(server = %server.name(), reason = text, "a server sleeps until a call needs it");
-    server.set_asleep(code, text, WAKING);
+    server.set_asleep(code, text, limit);
+}
+
+/// Remembers a server that starts at its first call, and publishes what it offered when it last ran. Nothing where that is
+/// not known, or where the server is to be started at once.
+pub(super) async fn remember(fleet: &Fleet, server: &Server) -> Result<Option<Asleep>, Refusal> {
+    let Some(place) = fleet.place(server) else {
+        return Ok(None);
+    };
+    let Ok(Some(Remembered { greeting, raw })) = tokio::task::spawn_blocking(move || place.load()).await else {
+        return Ok(None);
+    };
+    server.begin_judging(fleet.gates().set().generation);
+    fleet.rescreen(server).await?;
+    let offer = fleet.scan(server, &greeting, &raw).await;
+    fleet.publish(server, Some(offer));
+    let asleep = Asleep { why: Sleep::Lazy, greeting, raw };
+    note(server, asleep.why);
+    fleet.note_progress();
+    Ok(Some(asleep))
+}
+
+/// Keeps what a server offers for the time when it is not running.
+pub(super) fn keep_lists(fleet: &Fleet, server: &Server, greeting: &Greeting, raw: &RawListing) {
+    let Some(place) = fleet.place(server) else {
+        return;
+    };
+    let (name, remembered) = (server.name().clone(), Remembered { greeting: greeting.clone(), raw: raw.clone() });
+    tokio::task::spawn_blocking(move || {
+        if let Err(error) = place.store(&remembered) {
+            tracing::warn!(server = %name, %error, "what a server lists could not be kept");
+        }
+    });
+}
+
+impl Fleet {
+    /// Returns where the lists of a server are kept, where it starts at its first call.
+    fn place(&self, server: &Server) -> Option<Place> {
+        let options = server.options();
+        let folder = self.options().schema_folder.as_deref().filter(|_| options.lazy)?;
+        Some(Place::new(folder, &server.entry(), &options, &self.declared(&options)))
+    }
 }
 
 /// Waits until a call needs a server that sleeps. What it offers is judged again by each new policy set.

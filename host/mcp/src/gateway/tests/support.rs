@@ -157,7 +157,7 @@ impl Link for ScriptedLink {
         {
             items.extend(tools.iter().cloned());
         }
-        Box::pin(async move { Ok(Pages { items, incomplete: None }) })
+        Box::pin(async move { Ok(Pages { items, incomplete: None, ttl_ms: None }) })
     }
 
     fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>> {
