@@ -4,6 +4,7 @@
 
 mod arrows;
 mod commands;
+mod config;
 #[path = "../guests/encode.rs"]
 mod encode;
 mod fourteen_servers;

@@ -13,6 +13,7 @@ use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
 
+use crate::config_watch::{ConfigWatch, Running};
 use crate::failure::OrExit as _;
 use crate::{Exit, Failure, policies, stderr_log};
 
@@ -41,10 +42,12 @@ pub struct Composition {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) policies: Arc<PolicyStore>,
     pub(crate) store: Arc<SqliteStore>,
+    gates: Arc<Gates>,
     /// Tells when the first set of policies is published.
     ready: watch::Receiver<bool>,
     loading: Option<std::thread::JoinHandle<Option<Watching>>>,
     remembering: tokio::task::JoinHandle<()>,
+    watching: Option<tokio::task::JoinHandle<()>>,
 }
 
 /// Opens the database of a home as the config says.
@@ -97,12 +100,31 @@ impl Composition {
         let loading = std::thread::Builder::new()
             .name("policies".to_owned())
             .spawn({
-                let policies = Arc::clone(&policies);
+                let (policies, gates) = (Arc::clone(&policies), Arc::clone(&gates));
                 move || load(&policies, &gates, &loaded)
             })
             .or_exit(Exit::Policies, "starting the thread that loads policies")?;
         let remembering = tokio::spawn(remember(events, Arc::clone(&policies), Arc::clone(&store)));
-        Ok(Self { gateway, policies, store, ready, loading: Some(loading), remembering })
+        Ok(Self { gateway, policies, store, gates, ready, loading: Some(loading), remembering, watching: None })
+    }
+
+    /// Takes changes of the config from now on, where it was read from a file: servers that are new, gone or different, and
+    /// what it says of policies and names. A file that cannot be used changes nothing. Call it inside a tokio runtime.
+    pub fn watch_config(&mut self, home: &Home, config: &Config) {
+        let Some(source) = config.source.clone() else {
+            return;
+        };
+        let watch = ConfigWatch {
+            home: home.clone(),
+            source,
+            gateway: Arc::clone(&self.gateway),
+            policies: Arc::clone(&self.policies),
+            gates: Arc::clone(&self.gates),
+            running: Running::of(home, config),
+        };
+        if let Some(former) = self.watching.replace(tokio::spawn(watch.follow())) {
+            former.abort();
+        }
     }
 
     /// Returns the gateway, to be given clients.
@@ -129,6 +151,9 @@ impl Composition {
 
     /// Ends all servers, then stops watching.
     pub async fn shut_down(mut self) {
+        if let Some(watching) = &self.watching {
+            watching.abort();
+        }
         self.gateway.shutdown().await;
         self.remembering.abort();
         // A compile that still runs cannot be cancelled; the process ends without it.

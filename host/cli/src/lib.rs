@@ -26,6 +26,7 @@
 
 mod arguments;
 mod commands;
+mod config_watch;
 mod demo;
 mod dispatch;
 mod exit;

@@ -78,7 +78,8 @@ pub(crate) fn folder(home: &Home, config: &Config) -> PathBuf {
     config.policies.directory.clone().unwrap_or_else(|| home.path().join("policies.d"))
 }
 
-fn store_config(home: &Home, config: &Config) -> StoreConfig {
+/// Returns what the config says of policies.
+pub(crate) fn store_config(home: &Home, config: &Config) -> StoreConfig {
     let mut policies: Vec<_> = config.policies.entries.iter().map(policy_config).collect();
     let requests = requests_settings(config);
     if !requests.is_empty()

@@ -1,7 +1,7 @@
 //! The config as a whole.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use portcullis_model::json::Value;
@@ -37,6 +37,17 @@ pub struct Config {
     pub journal: JournalSection,
     /// What was wrong, in file order.
     pub diagnostics: Vec<Diagnostic>,
+    /// The file, where it was read from one.
+    pub source: Option<Source>,
+}
+
+/// The file that a config was read from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Its path, as it was named.
+    pub path: PathBuf,
+    /// Whose config it is.
+    pub origin: Origin,
 }
 
 /// Why a config file could not be read.
@@ -58,10 +69,14 @@ impl Config {
     pub fn read(path: &Path, origin: Origin, surroundings: &Surroundings) -> Result<Self, ReadError> {
         let name = path.display().to_string();
         match std::fs::read(path) {
-            Ok(bytes) => Ok(match String::from_utf8(bytes) {
-                Ok(text) => Self::parse(&text, &name, origin, surroundings),
-                Err(_) => Self::unreadable(&name, "the file is not UTF-8"),
-            }),
+            Ok(bytes) => {
+                let config = match String::from_utf8(bytes) {
+                    Ok(text) => Self::parse(&text, &name, origin, surroundings),
+                    Err(_) => Self::unreadable(&name, "the file is not UTF-8"),
+                };
+                let source = Source { path: path.to_owned(), origin };
+                Ok(Self { source: Some(source), ..config })
+            }
             Err(source) => Err(ReadError { path: name, source }),
         }
     }

@@ -17,7 +17,7 @@ mod sink;
 mod surroundings;
 mod tree;
 
-pub use config::{Config, ReadError};
+pub use config::{Config, ReadError, Source};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Level};
 pub use sections::approvals::Approvals;
 pub use sections::journal::{Durability, JournalSection, Payloads};

@@ -156,6 +156,7 @@ impl Gateway {
         Status {
             safe_mode: self.shared.options.safe_mode.is_some(),
             generation: self.shared.gates.set().generation,
+            config_note: self.shared.config_note.lock().unwrap_or_else(PoisonError::into_inner).clone(),
             servers: if fleets.is_empty() {
                 // One that is not started tells what the config says of each server.
                 let key = FleetKey { principal: local(), capabilities: CapabilitySet::default() };

@@ -182,6 +182,8 @@ pub struct Status {
     pub safe_mode: bool,
     /// Generation of the policy set that judges now.
     pub generation: u64,
+    /// What of the config is not in use, and why; for the operator.
+    pub config_note: Option<String>,
     /// One entry a server and fleet: fleets in the order of their start, servers in the order of the config.
     pub servers: Vec<ServerStatus>,
     /// The fleets that run. None before the first client came.

@@ -1,5 +1,7 @@
 //! `portcullis run` and `portcullis wrap`: one client on the standard streams.
 
+use std::io::IsTerminal as _;
+
 use portcullis_config::{Config, Level};
 use portcullis_mcp::{serve_stdio, standard_streams};
 use portcullis_store::Home;
@@ -60,8 +62,11 @@ where
     report(config);
     let runtime = runtime()?;
     let served = runtime.block_on(async {
-        let mut ended = Ended::new()?;
-        let composition = Composition::start(&home, config, tagged)?;
+        // Where a terminal is closed, that is the end; anywhere else the signal is how a service is told to look at its
+        // config again.
+        let mut ended = Ended::new(config.source.is_none() || std::io::stdin().is_terminal())?;
+        let mut composition = Composition::start(&home, config, tagged)?;
+        composition.watch_config(&home, config);
         let served = front(&composition, &home, &mut ended).await;
         tokio::select! {
             () = composition.shut_down() => {}
@@ -76,7 +81,7 @@ where
 }
 
 /// Logs what is wrong with the config. The servers that are not concerned run all the same.
-fn report(config: &Config) {
+pub(crate) fn report(config: &Config) {
     for diagnostic in &config.diagnostics {
         let text = one_line(&diagnostic.to_string().replace('\n', "; "));
         match diagnostic.level {
@@ -100,7 +105,7 @@ pub(super) struct Ended {
     #[cfg(unix)]
     interrupt: tokio::signal::unix::Signal,
     #[cfg(unix)]
-    hangup: tokio::signal::unix::Signal,
+    hangup: Option<tokio::signal::unix::Signal>,
 }
 
 impl Ended {
@@ -113,28 +118,35 @@ impl Ended {
 
 #[cfg(unix)]
 impl Ended {
-    fn new() -> Result<Self, Failure> {
+    /// Listens for them; for that of a closed terminal only where it is the end.
+    fn new(hangup: bool) -> Result<Self, Failure> {
         use tokio::signal::unix::{SignalKind, signal};
         let listen = |kind| signal(kind).or_exit(Exit::Gateway, "listening for signals");
         Ok(Self {
             terminate: listen(SignalKind::terminate())?,
             interrupt: listen(SignalKind::interrupt())?,
-            hangup: listen(SignalKind::hangup())?,
+            hangup: if hangup { Some(listen(SignalKind::hangup())?) } else { None },
         })
     }
 
     async fn signal(&mut self) -> &'static str {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
-            _ = self.hangup.recv() => "SIGHUP",
+            _ = hangup => "SIGHUP",
         }
     }
 }
 
 #[cfg(not(unix))]
 impl Ended {
-    fn new() -> Result<Self, Failure> {
+    fn new(_hangup: bool) -> Result<Self, Failure> {
         Ok(Self {})
     }
 

@@ -82,6 +82,13 @@ impl Gateway {
     }
 }
 
+impl Gateway {
+    /// Notes what of the config is not in use, and why, in the host's words; nothing where all of it is.
+    pub fn set_config_note(&self, note: Option<String>) {
+        *self.shared.config_note.lock().unwrap_or_else(PoisonError::into_inner) = note;
+    }
+}
+
 /// Returns which servers differ.
 fn changes(old: &Arrangement, new: &Arrangement) -> ConfigChanges {
     let mut changes = ConfigChanges { naming: old.naming != new.naming, ..ConfigChanges::default() };

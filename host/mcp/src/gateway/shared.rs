@@ -1,6 +1,6 @@
 //! What all fleets of a gateway have in common.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use portcullis_config::{Approvals, Config, Naming, Server};
@@ -29,6 +29,8 @@ pub(crate) struct Shared {
     pub(crate) options: GatewayOptions,
     pub(crate) launcher: Arc<dyn Launcher>,
     pub(crate) arrangement: ArcSwap<Arrangement>,
+    /// What of the config is not in use, for the operator.
+    pub(crate) config_note: Mutex<Option<String>>,
     /// The session that the gateway's own passages belong to: screening, starting, listing.
     own: Arc<Session>,
 }
@@ -47,7 +49,7 @@ impl Shared {
         launcher: Arc<dyn Launcher>,
     ) -> Self {
         let arrangement = ArcSwap::from_pointee(Arrangement::of(config));
-        Self { gates, options, launcher, arrangement, own: Arc::new(own_session()) }
+        Self { gates, options, launcher, arrangement, config_note: Mutex::default(), own: Arc::new(own_session()) }
     }
 
     /// Returns the context of a passage that no client asked for.
