@@ -23,6 +23,7 @@ pub use sections::approvals::Approvals;
 pub use sections::journal::{Durability, JournalSection, Payloads};
 pub use sections::naming::Naming;
 pub use sections::policies::{PoliciesSection, PolicyEntry};
+pub use sections::status::StatusTool;
 pub use server::Server;
 pub use server::options::{Authentication, ClientIdentity, Protocol, ServerOptions, TlsVerification, ToolFilter};
 pub use surroundings::Surroundings;

@@ -4,3 +4,4 @@ pub(crate) mod approvals;
 pub(crate) mod journal;
 pub(crate) mod naming;
 pub(crate) mod policies;
+pub(crate) mod status;

@@ -316,3 +316,20 @@ fn wrapping_keeps_names_and_calls_the_server_after_what_is_run() {
 }
 
 mod any_input;
+
+#[test]
+fn the_status_tool_is_switched_by_a_word() {
+    let read = |text: &str| Config::parse(text, "c", Origin::ConfigFile, &Surroundings::new(|_| None));
+    for (text, expected) in [
+        ("", StatusTool::Missing),
+        ("status: off", StatusTool::Off),
+        ("status: {tool: off}", StatusTool::Off),
+        ("status: {tool: always}", StatusTool::Always),
+        ("status: {tool: missing}", StatusTool::Missing),
+    ] {
+        let config = read(text);
+        assert_eq!((config.status, config.diagnostics.len()), (expected, 0), "{text}");
+    }
+    let config = read("status: {tool: sometimes}");
+    assert_eq!((config.status, config.has_errors()), (StatusTool::Missing, true));
+}

@@ -7,6 +7,7 @@ use portcullis_config::ServerOptions;
 use portcullis_gates::{Call, Cleared, Environment, Launching};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{ServerName, object};
+use portcullis_supervisor::PrepareError;
 use rmcp::model::{ConstString as _, ProgressNotificationMethod, SubscribeRequestMethod, UnsubscribeRequestMethod};
 use tokio::sync::mpsc;
 
@@ -17,7 +18,7 @@ use crate::approver::shown;
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{Listable, Verb};
 use crate::transport::http::HttpFailure;
-use crate::transport::stdio::StderrSink;
+use crate::transport::stdio::{SpawnError, StderrSink};
 use crate::upstream::{
     BoxFuture, CallError, CallOptions, CloseReason, ConnectError, ConnectFailure, ConnectOptions, Eras, Incomplete,
     ListMethod, Peer, Upstream,
@@ -97,7 +98,7 @@ fn describe(error: &ConnectError) -> LaunchError {
         detail = format!("{detail}; it last wrote: {}", words.join(" | "));
     }
     let (code, retry) = match &error.failure {
-        ConnectFailure::Spawn(_) => ("not-startable", true),
+        ConnectFailure::Spawn(error) => ("not-startable", !is_lasting(error)),
         ConnectFailure::Timeout(_) => ("connect-timeout", true),
         ConnectFailure::Version(_) => ("protocol-version", false),
         ConnectFailure::Unsupported(_) => ("unsupported", false),
@@ -107,6 +108,12 @@ fn describe(error: &ConnectError) -> LaunchError {
         ConnectFailure::Refused(_) => ("handshake-refused", true),
     };
     LaunchError { code, detail, retry }
+}
+
+/// Returns true where there is no such program, or what is to be started can never be: another try changes nothing. Where
+/// the system refused something it may just be short of it.
+fn is_lasting(error: &SpawnError) -> bool {
+    matches!(error, SpawnError::Prepare(PrepareError::Lookup(_) | PrepareError::Unfit))
 }
 
 /// Who waits for progress, by the token that the server was given in the end.

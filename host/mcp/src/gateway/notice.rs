@@ -1,6 +1,7 @@
 //! The tool that tells a model which servers are missing. It is there only while one is: a model that is not told takes
 //! the tools that it sees for all that there are, and improvises.
 
+use portcullis_config::StatusTool;
 use portcullis_model::json::Value;
 use portcullis_model::object;
 
@@ -15,18 +16,25 @@ use crate::status::{ServerStatus, Usage};
 /// The published name of the tool. Where a server has a tool of that name, that one stands.
 pub(crate) const STATUS_TOOL: &str = "portcullis_status";
 
+const ALL_THERE: &str = "No MCP server is known to be missing.";
+
 /// So many servers are told of.
 const MOST_SERVERS: usize = 100;
 
 impl Fleet {
     /// Returns what a model should know of servers whose tools it does not see; nothing where none is missing.
     pub(crate) fn notice(&self, members: &Members, offers: impl Fn(&Server) -> bool) -> Option<String> {
+        let tool = self.shared.arrangement.load().status;
+        if tool == StatusTool::Off {
+            return None;
+        }
         if self.options().safe_mode.is_some() {
             return Some(SAFE_MODE.to_owned());
         }
         // One that is tried again while its tools are still published is not missing yet.
         let missing = members.iter().filter(|server| !offers(server)).map(|server| server.status());
-        down(&missing.collect::<Vec<_>>())
+        let down = down(&missing.collect::<Vec<_>>());
+        if tool == StatusTool::Always { Some(down.unwrap_or_else(|| ALL_THERE.to_owned())) } else { down }
     }
 
     /// Answers a call of the status tool, in the host's own words.

@@ -143,7 +143,13 @@ impl Fleet {
                 dismissed.extend(offers.proving.remove(wanted.name()));
             }
             match difference {
-                Difference::Nothing => list.push(Arc::clone(member)),
+                Difference::Nothing => {
+                    if member.phase().is_down() {
+                        // What kept it from running may be mended: that is why the config was looked at.
+                        member.wishes.add(|wanted| wanted.rejudge = true);
+                    }
+                    list.push(Arc::clone(member));
+                }
                 Difference::Treatment => {
                     member.treat(Arc::clone(&wanted.entry), wanted.options.clone());
                     list.push(Arc::clone(member));

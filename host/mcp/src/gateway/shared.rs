@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use portcullis_config::{Approvals, Config, Naming, Server};
+use portcullis_config::{Approvals, Config, Naming, Server, StatusTool};
 use portcullis_gates::{Context, Gates, NoApprover, Session};
 use portcullis_model::{ClientFacts, Era, Principal, SessionId};
 
@@ -15,11 +15,17 @@ pub(crate) struct Arrangement {
     pub(crate) servers: Vec<Server>,
     pub(crate) approvals: Approvals,
     pub(crate) naming: Naming,
+    pub(crate) status: StatusTool,
 }
 
 impl Arrangement {
     pub(crate) fn of(config: &Config) -> Self {
-        Self { servers: config.servers.clone(), approvals: config.approvals.clone(), naming: config.naming.clone() }
+        Self {
+            servers: config.servers.clone(),
+            approvals: config.approvals.clone(),
+            naming: config.naming.clone(),
+            status: config.status,
+        }
     }
 }
 

@@ -248,3 +248,36 @@ async fn no_call_of_an_untouched_server_fails_while_the_config_changes() {
     assert_eq!((running.server("a").launches(), running.server("a").closes()), (1, 0));
     running.wait_for("the ends", |running| running.server("b").closes() + 1 == running.server("b").launches()).await;
 }
+
+#[tokio::test]
+async fn a_server_that_is_not_tried_again_is_when_the_config_is_looked_at() {
+    let b = two();
+    let refusal = LaunchError { code: "not-startable", detail: "there is none".to_owned(), retry: false };
+    *b.refusal.lock().unwrap() = Some(refusal);
+    let (running, mut client) =
+        setup().server("a", Scripted::with_tools(&[&tool("one")])).server("b", b).client().await;
+    assert_eq!(client.tools().await, ["mcp__a__one", "portcullis_status"]);
+    *running.server("b").refusal.lock().unwrap() = None;
+    running.reload(BOTH);
+    client.expect("notifications/tools/list_changed").await;
+    assert_eq!(client.tools().await, ["mcp__a__one", "mcp__b__two"]);
+}
+
+#[tokio::test]
+async fn the_status_tool_is_there_as_the_config_says() {
+    let (running, mut client) = both(two()).await;
+    running.reload(&format!("{BOTH}status: {{tool: always}}\n"));
+    client.expect("notifications/tools/list_changed").await;
+    assert_eq!(client.tools().await, ["mcp__a__one", "mcp__b__two", "portcullis_status"]);
+    let told = client.call("portcullis_status", "{}").await.to_json();
+    assert!(told.contains("a: ready, 1 tools") && told.contains("b: ready, 1 tools"), "{told}");
+    let refusal = LaunchError { code: "not-startable", detail: "there is none".to_owned(), retry: false };
+    *running.server("b").refusal.lock().unwrap() = Some(refusal);
+    running.reload("mcp_servers:\n  a: {command: scripted}\nstatus: off\n");
+    client.expect("notifications/tools/list_changed").await;
+    running.reload(&format!("{BOTH}status: off\n"));
+    running.wait_for("the failure", |running| running.phase("b").1.as_deref() == Some("not-startable")).await;
+    assert_eq!(client.tools().await, ["mcp__a__one"], "the operator does not want it");
+    let response = client.request("tools/call", r#"{"name":"portcullis_status"}"#).await;
+    assert_eq!(response.pointer("/error/code").unwrap().to_json(), "-32602");
+}
