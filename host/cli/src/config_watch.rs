@@ -198,9 +198,13 @@ impl Told {
 
     #[cfg(unix)]
     async fn reload(&mut self) {
-        match &mut self.hangup {
-            Some(hangup) if hangup.recv().await.is_some() => {}
-            _ => std::future::pending().await,
+        let told = match &mut self.hangup {
+            Some(hangup) => hangup.recv().await,
+            None => None,
+        };
+        if told.is_none() {
+            // Nobody can tell any more.
+            std::future::pending::<()>().await;
         }
     }
 

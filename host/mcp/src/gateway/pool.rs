@@ -17,6 +17,9 @@ const MOST_FLEETS: usize = 4;
 /// A fleet that was unused for so long makes room where another one is needed.
 const EVICTED_AFTER: Duration = Duration::from_mins(1);
 
+/// So many sets without a fleet are told of: as many as there are for one principal.
+const MOST_TOLD: usize = 128;
+
 /// Unused fleets are looked for this often, or four times in the time that they may stay.
 const LONGEST_ROUND: Duration = Duration::from_mins(1);
 
@@ -26,6 +29,8 @@ pub(crate) struct Pool {
     fleets: Vec<Arc<Fleet>>,
     /// How many there have been.
     count: u64,
+    /// Sets without a fleet of their own that were told of.
+    told: Vec<FleetKey>,
     /// The gateway has ended: nothing is started any more.
     closed: bool,
 }
@@ -54,11 +59,15 @@ impl Gateway {
         let empty = FleetKey { capabilities: CapabilitySet::default(), ..wanted.clone() };
         let fleet = widest.unwrap_or_else(|| self.add_fleet(&mut pool, empty));
         fleet.note_use();
-        tracing::warn!(
-            declared = %wanted.capabilities,
-            served = %fleet.key.capabilities,
-            "too many different sets of client capabilities: servers are told of fewer than the client declared"
-        );
+        // Once for each: in the stateless era every request comes here.
+        if pool.told.len() < MOST_TOLD && !pool.told.contains(&wanted) {
+            tracing::warn!(
+                declared = %wanted.capabilities,
+                served = %fleet.key.capabilities,
+                "too many different sets of client capabilities: servers are told of fewer than the client declared"
+            );
+            pool.told.push(wanted);
+        }
         fleet
     }
 
@@ -139,9 +148,9 @@ impl Gateway {
 }
 
 impl Pool {
-    /// Returns the fleets that run.
-    pub(super) fn fleets(&self) -> &[Arc<Fleet>] {
-        &self.fleets
+    /// Returns the fleets that run; none once the gateway has ended.
+    pub(super) fn running(&self) -> &[Arc<Fleet>] {
+        if self.closed { &[] } else { &self.fleets }
     }
 
     /// Returns true where a fleet of that key finds a place. The last one is kept for the empty set.

@@ -74,7 +74,7 @@ impl Gateway {
         let old = self.shared.arrangement.load_full();
         let new = Arc::new(old.followed_by(config));
         self.shared.arrangement.store(Arc::clone(&new));
-        for fleet in pool.fleets() {
+        for fleet in pool.running() {
             fleet.reconfigure(&new);
         }
         drop(pool);
@@ -176,6 +176,10 @@ impl Fleet {
         }
         self.rebuild(Arc::new(Members::new(list)), &offers);
         drop(offers);
+        for server in &started {
+            // Clients that have a list are told of the new one; nobody has to wait for it.
+            server.settle();
+        }
         for server in started.iter().filter(|server| server.options().enabled && self.options().safe_mode.is_none()) {
             self.keep(server);
         }

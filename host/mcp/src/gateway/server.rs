@@ -188,6 +188,11 @@ impl Server {
         self.kept().status.phase
     }
 
+    /// Has no list wait for it.
+    pub(crate) fn settle(&self) {
+        self.settled.store(true, Ordering::Release);
+    }
+
     /// Returns true once the first try to reach it has ended. Later tries do not count: lists would wait for each.
     pub(crate) fn is_settled(&self) -> bool {
         self.settled.load(Ordering::Acquire)

@@ -281,3 +281,15 @@ async fn the_status_tool_is_there_as_the_config_says() {
     let response = client.request("tools/call", r#"{"name":"portcullis_status"}"#).await;
     assert_eq!(response.pointer("/error/code").unwrap().to_json(), "-32602");
 }
+
+#[tokio::test]
+async fn nobodys_list_waits_for_a_server_that_the_config_adds() {
+    let slow = Scripted { delay: Duration::from_secs(5), ..two() };
+    let (running, mut client) =
+        setup().server("a", Scripted::with_tools(&[&tool("one")])).spare("b", slow).client().await;
+    client.tools().await;
+    running.reload(BOTH);
+    let began = std::time::Instant::now();
+    assert_eq!(client.tools().await, ["mcp__a__one"]);
+    assert!(began.elapsed() < Duration::from_secs(3), "{:?}", began.elapsed());
+}
