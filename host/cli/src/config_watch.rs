@@ -83,13 +83,11 @@ impl ConfigWatch {
                 self.take();
                 self
             });
-            match taken.await {
-                Ok(watch) => self = watch,
-                Err(_) => {
-                    tracing::error!("taking the config broke: changes of it are not noticed until a restart");
-                    return;
-                }
-            }
+            let Ok(watch) = taken.await else {
+                tracing::error!("taking the config broke: changes of it are not noticed until a restart");
+                return;
+            };
+            self = watch;
         }
     }
 
@@ -157,9 +155,8 @@ impl ConfigWatch {
         }
         if wanted.policies != self.running.policies {
             self.policies.configure(wanted.policies.clone());
-            match self.policies.refresh(&self.gates) {
-                Some(generation) => tracing::info!(generation, "the config changed what judges"),
-                None => tracing::info!("the config says something else of policies, and what judges is the same"),
+            if let Some(generation) = self.policies.refresh(&self.gates) {
+                tracing::info!(generation, "the config changed what judges");
             }
             self.running.policies = wanted.policies;
         }
