@@ -26,7 +26,9 @@ const SLOW: Duration = Duration::from_secs(1);
 
 /// Starts all servers and shows what of them would be published.
 pub(crate) fn list(settings: &Settings, arguments: &arguments::Report) -> Result<Exit, Failure> {
-    let (_, config) = settings.read_config(&arguments.config)?;
+    let (_, mut config) = settings.read_config(&arguments.config)?;
+    // Asked now, so started now, and not only remembered.
+    config.servers.iter_mut().for_each(|server| server.options.lazy = false);
     let survey = Survey { gates: false, ..survey(settings, &config, arguments.format)? };
     report::print(&survey, arguments.format)?;
     Ok(Exit::Success)
@@ -40,7 +42,7 @@ pub(crate) fn test(settings: &Settings, arguments: &arguments::Test) -> Result<E
     let Some(server) = config.servers.first_mut() else {
         return Err(unknown(&arguments.name, &names, &config));
     };
-    server.options = ServerOptions { enabled: true, ..server.options.clone() };
+    server.options = ServerOptions { enabled: true, lazy: false, ..server.options.clone() };
     let survey = survey(settings, &config, arguments.report.format)?;
     report::print(&survey, arguments.report.format)?;
     Ok(if survey.all_ready() { Exit::Success } else { Exit::Failed })
