@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod approvals;
 mod arrows;
 mod commands;
 mod config;

@@ -1,7 +1,10 @@
 //! The commands, one a file.
 
+#[cfg(unix)]
+pub(crate) mod approvals;
 pub(crate) mod check;
 pub(crate) mod demo;
+pub(crate) mod grants;
 pub(crate) mod http;
 pub(crate) mod list;
 pub(crate) mod policy;

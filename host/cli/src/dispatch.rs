@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Command, Policy, Token};
+use crate::arguments::{Arguments, Command, Grants, Policy, Token};
 use crate::settings::Settings;
 use crate::telemetry::{self, Manner};
 use crate::{Exit, Failure, commands, demo};
@@ -54,6 +54,12 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::List(list) => reporting().and_then(|()| commands::list::list(&settings, &list)),
         Command::Test(test) => reporting().and_then(|()| commands::list::test(&settings, &test)),
         Command::Check(check) => reporting().and_then(|()| commands::check::run(&settings, &check)),
+        #[cfg(unix)]
+        Command::Approvals(approvals) => reporting().and_then(|()| commands::approvals::run(&settings, &approvals)),
+        Command::Grants(grants) => reporting().and_then(|()| match &grants {
+            Grants::List(list) => commands::grants::list(&settings, list),
+            Grants::Revoke(revoke) => commands::grants::revoke(&settings, revoke),
+        }),
         Command::Policy(policy) => reporting().and_then(|()| run_policy(&settings, &policy)),
         Command::Token(Token::Show) => reporting().and_then(|()| commands::token::show(&settings)),
         Command::Warm(warm) => reporting().and_then(|()| commands::warm::warm(&settings, &warm)),

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use portcullis_config::{Config, Durability, JournalSection};
-use portcullis_gates::Gates;
+use portcullis_config::{Approvals, Config, Durability, JournalSection};
+use portcullis_gates::{ApprovalLimits, Gates};
 use portcullis_mcp::{Gateway, GatewayOptions, safe_mode};
 use portcullis_model::Secret;
 use portcullis_runtime::{PolicyEvent, PolicyStore, Watching};
@@ -15,6 +15,8 @@ use tokio::sync::watch;
 
 use crate::config_watch::{ConfigWatch, Running};
 use crate::failure::OrExit as _;
+#[cfg(unix)]
+use crate::operator::Surface;
 use crate::{Exit, Failure, policies, stderr_log};
 
 /// Threads that carry messages. The work of a message is tens of microseconds and its waits are on pipes: one thread, two
@@ -43,6 +45,9 @@ pub struct Composition {
     pub(crate) policies: Arc<PolicyStore>,
     pub(crate) store: Arc<SqliteStore>,
     gates: Arc<Gates>,
+    /// Hears operators until it is dropped.
+    #[cfg(unix)]
+    surface: Option<Surface>,
     /// Tells when the first set of policies is published.
     ready: watch::Receiver<bool>,
     loading: Option<std::thread::JoinHandle<Option<Watching>>>,
@@ -80,7 +85,10 @@ impl Composition {
         let store = open_store(home, &config.journal)?;
         let policies = Arc::new(policies::store(home, config, &store)?);
         let key = home.key("digest.key").or_exit(Exit::State, "reading the key of digests")?;
-        let gates = Gates::new(policies::shut(config), Arc::clone(&store) as _).with_digest_key(key);
+        let gates = Gates::new(policies::shut(config), Arc::clone(&store) as _)
+            .with_digest_key(key)
+            .with_grants(Arc::clone(&store) as _)
+            .with_approval_limits(limits(&config.approvals));
         let gates = Arc::new(gates);
         let logs = home.folder("logs").or_exit(Exit::State, "opening the folder for logs")?;
         let (loaded, ready) = watch::channel(false);
@@ -105,7 +113,18 @@ impl Composition {
             })
             .or_exit(Exit::Policies, "starting the thread that loads policies")?;
         let remembering = tokio::spawn(remember(events, Arc::clone(&policies), Arc::clone(&store)));
-        Ok(Self { gateway, policies, store, gates, ready, loading: Some(loading), remembering, watching: None })
+        Ok(Self {
+            gateway,
+            policies,
+            store,
+            gates,
+            #[cfg(unix)]
+            surface: None,
+            ready,
+            loading: Some(loading),
+            remembering,
+            watching: None,
+        })
     }
 
     /// Takes changes of the config from now on, where it was read from a file: servers that are new, gone or different, and
@@ -125,6 +144,18 @@ impl Composition {
         if let Some(former) = self.watching.replace(tokio::spawn(watch.follow())) {
             former.abort();
         }
+    }
+
+    /// Lets operators answer questions from other terminals, unless the config says that nobody may. Without it, what
+    /// needs an operator is refused.
+    pub fn hear_operators(&mut self, home: &Home, config: &Config) -> Result<(), Failure> {
+        #[cfg(unix)]
+        if config.approvals.operator {
+            self.surface = Some(Surface::open(home, &self.gates, &config.approvals)?);
+        }
+        #[cfg(not(unix))]
+        let _: (&Home, &Config, &Arc<Gates>) = (home, config, &self.gates);
+        Ok(())
     }
 
     /// Returns the gateway, to be given clients.
@@ -160,6 +191,14 @@ impl Composition {
         if let Some(loading) = self.loading.take().filter(std::thread::JoinHandle::is_finished) {
             let _panicked = loading.join();
         }
+    }
+}
+
+fn limits(approvals: &Approvals) -> ApprovalLimits {
+    ApprovalLimits {
+        wait: approvals.timeout,
+        waiting: usize::try_from(approvals.waiting).unwrap_or(usize::MAX),
+        expire: approvals.expire,
     }
 }
 

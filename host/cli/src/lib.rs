@@ -33,6 +33,8 @@ mod exit;
 mod failure;
 mod gateway;
 mod log_file;
+#[cfg(unix)]
+mod operator;
 mod passages;
 mod policies;
 mod policy_report;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use portcullis_gates::{PolicyOutcome, Record, RecordedDecision};
+use portcullis_gates::{ApprovalRecord, PolicyOutcome, Record, RecordedDecision};
 use portcullis_model::json::Value;
 use portcullis_model::object;
 use portcullis_store::{FindingEntry, JournalEntry, OutcomeEntry, PolicyEntry};
@@ -38,6 +38,23 @@ pub(crate) fn to_value(entry: &JournalEntry) -> Value {
     }
     object.insert("elapsed_us", microseconds(entry.elapsed));
     object.insert("policies", entry.policies.iter().map(policy_to_value).collect::<Vec<_>>());
+    if !entry.approvals.is_empty() {
+        object.insert("approvals", entry.approvals.iter().map(approval_to_value).collect::<Vec<_>>());
+    }
+    object.into()
+}
+
+fn approval_to_value(approval: &ApprovalRecord) -> Value {
+    let mut object = object! {
+        "policy" => approval.policy.as_str(),
+        "code" => approval.code.as_str(),
+        "event" => approval.event.as_str(),
+        "class" => approval.class.as_str(),
+        "surface" => approval.surface.as_str(),
+    };
+    if let Some(grant) = &approval.grant {
+        object.insert("grant", grant.as_str());
+    }
     object.into()
 }
 
@@ -187,6 +204,7 @@ fn decision(decision: &RecordedDecision) -> (&'static str, Option<&str>) {
         RecordedDecision::Approved => ("approved", None),
         RecordedDecision::Refused(code) => ("refused", Some(code)),
         RecordedDecision::Quarantined(code) => ("quarantined", Some(code)),
+        RecordedDecision::Revoked => ("revoked", None),
     }
 }
 
@@ -240,6 +258,7 @@ mod tests {
             decision,
             decided_by: None,
             policies: vec![policy],
+            approvals: Vec::new(),
             elapsed: Duration::from_micros(u64::try_from(name.len()).unwrap()),
         }
     }

@@ -2,14 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use portcullis_config::{Config, Surroundings};
 use portcullis_model::Origin;
-use portcullis_store::Home;
+use portcullis_store::{Home, SqliteStore};
 
 use crate::arguments::{ConfigFile, Global};
 use crate::failure::OrExit as _;
-use crate::{Exit, Failure};
+use crate::{Exit, Failure, gateway};
 
 /// What every command needs to know of its surroundings.
 #[derive(Clone, Debug)]
@@ -38,6 +39,16 @@ impl Settings {
         Home::open(&self.home)
             .or_exit(Exit::State, "opening the home folder")
             .map_err(|failure| failure.hint("name a folder of your own with `--home` or `PORTCULLIS_HOME`"))
+    }
+
+    /// Opens the database that a gateway with this config uses. Without a config it is the one of the home folder.
+    pub(crate) fn open_store(&self, file: &ConfigFile) -> Result<Arc<SqliteStore>, Failure> {
+        let journal = match self.read_config(file) {
+            Ok((_, config)) => config.journal,
+            Err(_) if file.config.is_none() => Config::default().journal,
+            Err(failure) => return Err(failure),
+        };
+        gateway::open_store(&self.open_home()?, &journal)
     }
 
     /// Reads the config that was named, or the one of the home folder.

@@ -19,7 +19,7 @@ mod tree;
 
 pub use config::{Config, ReadError, Source};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Level};
-pub use sections::approvals::Approvals;
+pub use sections::approvals::{Approvals, OperatorProof};
 pub use sections::journal::{Durability, JournalSection, Payloads};
 pub use sections::naming::Naming;
 pub use sections::policies::{PoliciesSection, PolicyEntry};

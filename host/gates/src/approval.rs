@@ -1,7 +1,7 @@
 //! The port through which questions reach an approver.
 
-mod desk;
 mod question;
+mod remembered;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use portcullis_model::{ApproverClass, GateName, PolicyName, Question};
 
-pub(crate) use desk::Desk;
-pub(crate) use question::{Answered, Asked, shown_definition, shown_value};
+pub(crate) use question::{Answered, Asked, shown_definition, shown_drift, shown_value};
+pub(crate) use remembered::{Memory, grants_for, keep, recall};
 
 /// A question with the policy that asks it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,6 +45,33 @@ pub enum Scope {
     Once,
     /// The same question about the same definition in this session.
     Session,
+    /// The same question about the same definition, until the grant expires or is revoked. An operator's answer only: a
+    /// client that gives it has approved once.
+    Always,
+}
+
+impl Scope {
+    /// Returns the name used in output and on the command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Session => "session",
+            Self::Always => "always",
+        }
+    }
+
+    /// Returns the scope of that name.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Once, Self::Session, Self::Always].into_iter().find(|scope| scope.as_str() == text)
+    }
+
+    /// Returns what an answer of a class is worth: a client's holds for a session at most (design §7).
+    pub(crate) fn limited_to(self, class: ApproverClass) -> Self {
+        match (self, class) {
+            (Self::Always, ApproverClass::Client) => Self::Once,
+            (scope, _) => scope,
+        }
+    }
 }
 
 /// What an approver answered.
@@ -62,6 +89,11 @@ pub enum Reply {
 pub trait Approver: Send + Sync {
     /// Returns the highest class that can be asked now.
     fn class(&self) -> Option<ApproverClass>;
+
+    /// Returns where answers come from, in a word for the journal.
+    fn surface(&self) -> &'static str {
+        "client"
+    }
 
     /// Asks someone of at least the highest class that a question of the prompt demands. Everything in the prompt is
     /// escaped and bounded already. Dropping the future withdraws the question.
@@ -82,8 +114,21 @@ impl Approver for NoApprover {
     }
 }
 
-/// A question waits so long; design §5. A client that shows it to a person rarely waits longer itself.
-pub(crate) const LONGEST_WAIT: Duration = Duration::from_mins(5);
+/// For how long, and how many.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ApprovalLimits {
+    /// A question waits so long.
+    pub wait: Duration,
+    /// So many questions of one principal wait at once; further ones are refused, so that a flood cannot bury one.
+    pub waiting: usize,
+    /// A grant that outlives sessions holds so long.
+    pub expire: Duration,
+}
 
-/// So many questions of one principal wait at once; further ones are refused, so that a flood cannot bury one.
-pub(crate) const MOST_WAITING: usize = 32;
+impl Default for ApprovalLimits {
+    /// Five minutes and 32 questions (design §5): a client that shows a question to a person rarely waits longer itself.
+    /// Grants hold for 90 days, after which somebody should want them still.
+    fn default() -> Self {
+        Self { wait: Duration::from_mins(5), waiting: 32, expire: Duration::from_hours(90 * 24) }
+    }
+}

@@ -10,7 +10,7 @@ use futures_util::future::join_all;
 use portcullis_model::{Facts, Subject};
 
 use crate::session::Meters;
-use crate::{ActivePolicy, Context, Evaluation};
+use crate::{ActivePolicy, Context, Evaluation, Gates};
 pub(crate) use check::{View, check, check_findings, renames};
 pub(crate) use extensions::join as join_extensions;
 pub(crate) use verdict::{Heard, Objection, Stance, objection};
@@ -19,7 +19,7 @@ pub(crate) use verdict::{Heard, Objection, Stance, objection};
 pub(crate) type Judges = [Arc<ActivePolicy>];
 
 /// Returns what the host tells all policies of a passage.
-pub(crate) fn facts(context: &Context, server: &portcullis_model::ServerName, round: u32) -> Facts {
+pub(crate) fn facts(gates: &Gates, context: &Context, server: &portcullis_model::ServerName, round: u32) -> Facts {
     Facts {
         session: context.session.id.clone(),
         principal: context.session.principal.clone(),
@@ -27,7 +27,7 @@ pub(crate) fn facts(context: &Context, server: &portcullis_model::ServerName, ro
         era: context.session.era,
         server: Some(server.clone()),
         server_trust: context.server_trust,
-        approver: context.approver.class(),
+        approver: gates.inbox().class(context.approver.class()),
         labels: context.session.labels(),
         echoes_incomplete: false,
         echoes: Vec::new(),

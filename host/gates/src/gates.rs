@@ -3,20 +3,24 @@
 mod environment;
 mod listing;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{CatalogueEntry, Digest, ItemKind, Pinned, Trust};
-use tokio::sync::watch;
+use portcullis_model::{CatalogueEntry, Digest, ItemKind, Occasion, Pinned, ServerName, SessionId, Trust};
+use tokio::sync::{broadcast, watch};
 
-use crate::approval::Desk;
-use crate::judge::pass;
+use crate::grant::InMemory;
+use crate::judge::{pass, shown_launch};
 use crate::session::{Meters, lock};
 use crate::{
-    Approver, Call, Cleared, Context, Environment, Journal, Launching, ListedItem, PolicySet, Refusal, ServerMessage,
-    ServerRequest, Session, Sessions,
+    ApprovalLimits, Approver, Call, Cleared, Context, Environment, Grants, Inbox, Journal, Launching, ListedItem,
+    PolicySet, Refusal, ServerMessage, ServerRequest, Session, Sessions,
 };
+
+/// So many answers wait to be heard; whoever missed some judges everything again.
+const MOST_ANSWERS: usize = 64;
 
 /// An item with what was approved of it before.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,7 +63,13 @@ pub struct Gates {
     pub(crate) journal: Arc<dyn Journal>,
     sessions: Sessions,
     pub(crate) meters: Meters,
-    pub(crate) desk: Desk,
+    inbox: Inbox,
+    /// Told which server's questions were answered; an empty name for all.
+    pub(crate) answered: broadcast::Sender<String>,
+    pub(crate) limits: ApprovalLimits,
+    pub(crate) grants: Arc<dyn Grants>,
+    /// How the servers that may run are reached, as digests. Bounded by the names in the config.
+    identities: Mutex<BTreeMap<ServerName, Digest>>,
     /// Key of digests over server entries, which hold secrets that could be guessed from a plain digest.
     digest_key: [u8; 32],
 }
@@ -75,7 +85,11 @@ impl Gates {
             journal,
             sessions: Sessions::default(),
             meters: Meters::default(),
-            desk: Desk::default(),
+            inbox: Inbox::default(),
+            answered: broadcast::Sender::new(MOST_ANSWERS),
+            limits: ApprovalLimits::default(),
+            grants: Arc::new(InMemory::default()),
+            identities: Mutex::default(),
             digest_key: random_key(),
         }
     }
@@ -85,6 +99,20 @@ impl Gates {
     #[must_use]
     pub fn with_digest_key(mut self, key: [u8; 32]) -> Self {
         self.digest_key = key;
+        self
+    }
+
+    /// Returns the gates with a store for grants. Without it grants end with the process.
+    #[must_use]
+    pub fn with_grants(mut self, grants: Arc<dyn Grants>) -> Self {
+        self.grants = grants;
+        self
+    }
+
+    /// Returns the gates with other limits for questions and grants.
+    #[must_use]
+    pub fn with_approval_limits(mut self, limits: ApprovalLimits) -> Self {
+        self.limits = limits;
         self
     }
 
@@ -113,9 +141,20 @@ impl Gates {
         &self.sessions
     }
 
+    /// Returns the questions that wait for an answer.
+    pub fn inbox(&self) -> &Inbox {
+        &self.inbox
+    }
+
+    /// Returns a receiver of the names of servers whose standing questions were answered, so that they are judged again.
+    /// An empty name, and a receiver that missed some, mean all of them.
+    pub fn answers(&self) -> broadcast::Receiver<String> {
+        self.answered.subscribe()
+    }
+
     /// Returns how many questions of a principal wait for an approver.
     pub fn waiting_questions(&self, principal: &portcullis_model::Principal) -> usize {
-        self.desk.waiting(principal)
+        self.inbox.waiting(principal)
     }
 
     /// Returns the context of a message that starts now: it is judged by the current set to its end.
@@ -125,7 +164,15 @@ impl Gates {
 
     /// Screens a server entry.
     pub async fn config(&self, context: &Context, launching: Launching) -> Result<Cleared<Launching>, Refusal> {
-        pass(self, context, launching).await.map(|(cleared, _)| cleared)
+        let cleared = pass(self, context, launching).await.map(|(cleared, _)| cleared)?;
+        let Launching { entry, occasion } = cleared.get();
+        match occasion {
+            Occasion::Start | Occasion::Connect | Occasion::Rejudge => {
+                lock(&self.identities).insert(entry.name.clone(), self.entry_identity(entry));
+            }
+            Occasion::Save | Occasion::Import | Occasion::Install | Occasion::Probe => {}
+        }
+        Ok(cleared)
     }
 
     /// Selects the environment of a stdio server. The entry's own variables are laid over what is left by whoever starts it.
@@ -164,6 +211,36 @@ impl Gates {
         request: ServerRequest,
     ) -> Result<(Cleared<ServerRequest>, Object), Refusal> {
         pass(self, context, request).await
+    }
+
+    /// Returns which server an entry is: how it is reached, by a digest that takes the names of its variables and headers,
+    /// not their values. A new token makes no other server; another command does.
+    pub(crate) fn entry_identity(&self, entry: &portcullis_model::ServerEntry) -> Digest {
+        self.keyed_digest(&shown_launch(&entry.launch))
+    }
+
+    /// Returns which server goes by a name. One whose entry never passed the config gate is known by its name alone.
+    pub(crate) fn identity(&self, server: &ServerName) -> Digest {
+        lock(&self.identities).get(server).copied().unwrap_or_else(|| Digest::of(server.as_str().as_bytes()))
+    }
+
+    /// Ends a session: what was remembered of it is gone, what was approved for it as well. Returns true where it lived.
+    pub fn close_session(&self, id: &SessionId) -> bool {
+        let Some(instance) = self.sessions.instance(id) else {
+            return false;
+        };
+        let closed = self.sessions.close(id);
+        let grants = Arc::clone(&self.grants);
+        // Nothing waits for it: the name of the session never comes back, so its grants answer nothing any more.
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = grants.end_session(&instance) {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "approvals of an ended session were not removed"
+                );
+            }
+        });
+        closed
     }
 
     /// Returns a digest that says nothing about the secrets in the value to whoever lacks the key.

@@ -5,9 +5,9 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::{Duration, SystemTime};
 
-use portcullis_model::{Digest, Finding, GateName, PolicyName};
+use portcullis_model::{ApproverClass, Digest, Finding, GateName, PolicyName, RuleId};
 
-use crate::{Cost, Fault};
+use crate::{Cost, Fault, Scope};
 
 /// The future of a write.
 pub type JournalFuture<'a> = Pin<Box<dyn Future<Output = Result<(), JournalError>> + Send + 'a>>;
@@ -46,6 +46,64 @@ pub enum RecordedDecision {
     Refused(String),
     /// Held back until approved, with the question's code.
     Quarantined(String),
+    /// No passage: a grant was taken back.
+    Revoked,
+}
+
+/// What became of one question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApprovalRecord {
+    /// The policy that asked.
+    pub policy: PolicyName,
+    /// The code of its question.
+    pub code: RuleId,
+    /// What became of it.
+    pub event: ApprovalEvent,
+    /// The class of whoever did it.
+    pub class: ApproverClass,
+    /// Where it was done: `terminal`, `client`.
+    pub surface: String,
+    /// The grant that it is about, where there is one.
+    pub grant: Option<String>,
+}
+
+/// What became of a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ApprovalEvent {
+    /// An approver said yes, for so long.
+    Approved(Scope),
+    /// An approver said no.
+    Declined,
+    /// A grant answered it.
+    Granted,
+    /// A remembered refusal answered it.
+    Barred,
+    /// The grant was taken back.
+    Revoked,
+}
+
+impl ApprovalEvent {
+    /// Returns the name used in the journal.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved(scope) => scope.as_str(),
+            Self::Declined => "declined",
+            Self::Granted => "granted",
+            Self::Barred => "barred",
+            Self::Revoked => "revoked",
+        }
+    }
+
+    /// Returns the event of that name.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "declined" => Some(Self::Declined),
+            "granted" => Some(Self::Granted),
+            "barred" => Some(Self::Barred),
+            "revoked" => Some(Self::Revoked),
+            scope => Scope::parse(scope).map(Self::Approved),
+        }
+    }
 }
 
 /// What one policy answered, in short.
@@ -107,6 +165,8 @@ pub struct Record {
     pub decided_by: Option<PolicyName>,
     /// What each policy did.
     pub policies: Vec<PolicyRecord>,
+    /// What became of each question.
+    pub approvals: Vec<ApprovalRecord>,
     /// Wall time of the passage, approvals left out.
     pub elapsed: Duration,
 }

@@ -6,19 +6,21 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{Answer, ApproverClass, Digest, Edit, GateName, LabelFact, Segment, ServerName, Subject};
+use portcullis_model::{Answer, Digest, Edit, GateName, LabelFact, Segment, ServerName, Subject};
 
-use crate::approval::{Answered, Asked};
+use crate::approval::{Answered, Asked, Memory, recall};
 use crate::chain::{Heard, Objection, Stance, View, check, evaluate, facts, join_extensions, objection};
 use crate::display::{LONGEST_NAME, escaped};
 use crate::edits::{Fence, apply, put_up};
+use crate::inbox::{Asking, Hold, Unapproved};
 use crate::passage::{Passage, Refused};
 use crate::segments::{Place, Segmented, TooLarge};
 use crate::session::Pending;
 use crate::{
-    ActivePolicy, Cleared, Context, Evaluation, Fault, Gates, PolicySet, Prompt, Receipt, RecordedDecision, Refusal,
-    RefusalCode, Scope,
+    ActivePolicy, Bound, Cleared, Context, Evaluation, Fault, Gates, PolicySet, Prompt, Receipt, Refusal, RefusalCode,
 };
+
+pub(crate) use payloads::shown_launch;
 
 /// A chain runs at most so often on one value (design §5): removing a hidden character can complete a hidden word, and
 /// what still changes after that is made to.
@@ -42,8 +44,14 @@ pub(crate) trait Payload: Sized + Send {
     fn subject(&self) -> Result<Segmented, TooLarge>;
     /// What edits may change, and where it stands; nothing at gates without edits.
     fn editable(&mut self) -> Option<(&mut Value, Place)>;
-    /// What an approval for the session is bound to, besides policy, code, server and name.
-    fn bound_to(&self, subject: Digest) -> Option<Digest>;
+    /// What becomes of it where nobody can answer at once.
+    fn hold(&self) -> Hold;
+    /// What kind of thing it is, in a word.
+    fn kind(&self) -> &'static str;
+    /// The definition or content that an approval is bound to.
+    fn bound_to(&self, gates: &Gates, subject: Digest) -> Option<Digest>;
+    /// What the constraint of a grant looks at.
+    fn arguments(&self) -> Value;
     /// The arguments, for an approver.
     fn shown(&self) -> String;
     /// What is known of the definition, for an approver.
@@ -116,22 +124,24 @@ pub(crate) async fn pass<P: Payload>(
     let digest = payload.digest(gates);
     let mut passage = Passage::begin(gates, context, P::GATE, payload.server(), payload.name(), digest);
     let admitted = match settle(&mut passage, &mut payload).await {
-        Ok((outcome, approved)) => admit(&passage, &outcome).map(|()| (outcome, approved)),
+        Ok(outcome) => match passage.release().await {
+            Ok(()) => admit(&passage, &outcome).map(|()| outcome),
+            Err(refused) => Err(refused),
+        },
         Err(refused) => Err(refused),
     };
-    let (mut outcome, approved) = match admitted {
-        Ok(admitted) => admitted,
+    let mut outcome = match admitted {
+        Ok(outcome) => outcome,
         Err(refused) => return Err(passage.refuse(refused).await),
     };
     if let Some((document, _)) = payload.editable() {
         outcome.fenced = put_up(&outcome.fences, document) > 0;
     }
     let receipt = outcome.receipt(P::GATE, passage.generation);
-    let decision = match (approved, receipt.edited) {
-        (true, _) => RecordedDecision::Approved,
-        (false, true) => RecordedDecision::Edited,
-        (false, false) => RecordedDecision::Cleared,
-    };
+    let decision = passage.decision(receipt.edited);
+    if payload.hold() == Hold::Stand {
+        gates.inbox().settle(&passage.thing(payload.kind()));
+    }
     passage.clear(decision).await?;
     context.session.add_labels(outcome.labels);
     Ok((Cleared::new(payload, receipt), outcome.extensions))
@@ -149,11 +159,10 @@ pub(crate) fn admit(passage: &Passage<'_>, outcome: &Outcome) -> Result<(), Refu
     })
 }
 
-/// Runs rounds and asks approvers until nothing is open. Returns true where an approval was needed.
-async fn settle<P: Payload>(passage: &mut Passage<'_>, payload: &mut P) -> Result<(Outcome, bool), Refused> {
+/// Runs rounds and asks approvers until nothing is open.
+async fn settle<P: Payload>(passage: &mut Passage<'_>, payload: &mut P) -> Result<Outcome, Refused> {
     let mut set = Arc::clone(&passage.context.set);
     let mut answered: Vec<Answered> = Vec::new();
-    let mut approved = false;
     let mut edited = false;
     let mut labels: Vec<LabelFact> = Vec::new();
     for prompts in 0..=MOST_PROMPTS {
@@ -161,31 +170,25 @@ async fn settle<P: Payload>(passage: &mut Passage<'_>, payload: &mut P) -> Resul
         if outcome.edited {
             // An approver who answered saw something else.
             answered.clear();
+            passage.tickets.clear();
         }
         edited |= outcome.edited;
         outcome.edited = edited;
-        let bound_to = payload.bound_to(passage.subject);
-        let session = &passage.context.session;
-        let open: Vec<Asked> = std::mem::take(&mut outcome.questions)
+        let asked: Vec<Asked> = std::mem::take(&mut outcome.questions)
             .into_iter()
-            .filter(|asked| {
-                let key = asked.key(P::GATE, passage.server.as_str(), &passage.name, bound_to);
-                let remembered = session.has_approved(&key, asked.question.lowest_approver);
-                approved |= remembered;
-                !remembered && !answered.iter().any(|answer| answer.covers(asked))
-            })
+            .filter(|asked| !answered.iter().any(|answer| answer.covers(asked)))
             .collect();
         labels.append(&mut outcome.labels);
+        let open = if asked.is_empty() { Vec::new() } else { unanswered(passage, payload, asked)? };
         if open.is_empty() {
             outcome.labels = labels;
-            return Ok((outcome, approved));
+            return Ok(outcome);
         }
         if prompts == MOST_PROMPTS {
             break;
         }
-        ask(passage, payload, &open, bound_to).await?;
-        approved = true;
-        answered.extend(open.iter().map(Answered::new));
+        answered.extend(open.iter().map(|(asked, _)| Answered::new(asked)));
+        ask(passage, payload, open).await?;
         if !payload.is_current(passage.context) {
             let detail = "the definition changed while an approver was asked";
             return Err(Refused::by_host(RefusalCode::DefinitionChanged, detail));
@@ -195,42 +198,68 @@ async fn settle<P: Payload>(passage: &mut Passage<'_>, payload: &mut P) -> Resul
     Err(Refused::by_host(RefusalCode::NotConverging, "each answer was followed by another question"))
 }
 
-async fn ask<P: Payload>(
+/// Returns the questions that no grant answers, each with what an answer is bound to.
+fn unanswered<P: Payload>(
     passage: &mut Passage<'_>,
     payload: &P,
-    open: &[Asked],
-    bound_to: Option<Digest>,
-) -> Result<(), Refused> {
-    let highest = open.iter().map(|asked| asked.question.lowest_approver).max().unwrap_or(ApproverClass::Operator);
-    let (first, refuse) = (open.first().map(|asked| asked.policy.clone()), |code, policy, detail: &str| {
-        Err(Refused { code, policy, detail: detail.to_owned() })
-    });
-    let codes = || open.iter().map(|asked| asked.question.code.as_str()).collect::<Vec<_>>().join(", ");
-    if passage.context.approver.class().is_none_or(|class| class < highest) {
-        return refuse(RefusalCode::NoApprover, first, &format!("nobody can answer: {}", codes()));
+    asked: Vec<Asked>,
+) -> Result<Vec<(Asked, Bound)>, Refused> {
+    let arguments = payload.arguments();
+    let definition = payload.bound_to(passage.gates, passage.subject);
+    let mut open = Vec::new();
+    for asked in asked {
+        let bound = passage.bound(&asked, payload.kind(), definition);
+        match recall(passage, &asked, &bound, &arguments) {
+            Memory::Nothing => open.push((asked, bound)),
+            Memory::Approved => {}
+            Memory::Refused(refused) => return Err(refused),
+        }
     }
-    let prompt = Prompt {
-        gate: P::GATE,
-        server: escaped(passage.server.as_str(), LONGEST_NAME),
-        name: escaped(&passage.name, LONGEST_NAME),
-        arguments: payload.shown(),
-        definition: payload.shown_definition(),
-        questions: open.iter().map(Asked::to_prompt).collect(),
+    Ok(open)
+}
+
+async fn ask<P: Payload>(passage: &mut Passage<'_>, payload: &P, open: Vec<(Asked, Bound)>) -> Result<(), Refused> {
+    let (asked, questions): (Vec<Asked>, Vec<Bound>) = open.into_iter().unzip();
+    let context = passage.context;
+    let asking = Asking {
+        hold: payload.hold(),
+        prompt: Prompt {
+            gate: P::GATE,
+            server: escaped(passage.server.as_str(), LONGEST_NAME),
+            name: escaped(&passage.name, LONGEST_NAME),
+            arguments: payload.shown(),
+            definition: payload.shown_definition(),
+            questions: asked.iter().map(Asked::to_prompt).collect(),
+        },
+        kind: payload.kind(),
+        session: &context.session,
+        lowest: Asked::lowest_approver(&asked),
+        questions: questions.clone(),
+        arguments: payload.arguments(),
+        subject: passage.subject,
+        generation: passage.generation,
     };
     let asked_at = Instant::now();
-    let principal = &passage.context.session.principal;
-    let reply = passage.gates.desk.ask(principal, &*passage.context.approver, prompt).await;
+    let outcome = passage.gates.inbox().ask(asking, &*context.approver, passage.gates.limits).await;
     passage.waited += asked_at.elapsed();
-    match reply {
-        Ok(Scope::Once) => Ok(()),
-        Ok(Scope::Session) => {
-            for asked in open {
-                let key = asked.key(P::GATE, passage.server.as_str(), &passage.name, bound_to);
-                passage.context.session.approve(key, asked.question.lowest_approver);
-            }
+    match outcome {
+        Ok((ticket, _)) => {
+            passage.tickets.push((ticket, questions));
             Ok(())
         }
-        Err(code) => refuse(code, first, &format!("not approved: {}", codes())),
+        Err(Unapproved { code, given }) => {
+            if let Some(given) = given {
+                passage.note(&questions, &given, &[]);
+            }
+            let codes: Vec<_> = asked.iter().map(|asked| asked.question.code.as_str()).collect();
+            let codes = codes.join(", ");
+            let detail = if let RefusalCode::ApprovalPending(id) = &code {
+                format!("question {id} waits for an answer: {codes}")
+            } else {
+                format!("not approved: {codes}")
+            };
+            Err(Refused { code, policy: questions.into_iter().next().map(|bound| bound.policy), detail })
+        }
     }
 }
 
@@ -271,7 +300,7 @@ async fn run_round<P: Payload>(
     let round = outcome.rounds;
     let too_large = |TooLarge| Refused::by_host(RefusalCode::TooLarge, "the text is larger than a gate judges");
     let Segmented { subject, encoded } = payload.subject().map_err(too_large)?;
-    let facts = facts(passage.context, &passage.server, round);
+    let facts = facts(passage.gates, passage.context, &passage.server, round);
     let evaluations = evaluate(policies, passage.context, &passage.gates.meters, &facts, &subject).await;
     let segments = segments(&subject);
     let view = View {

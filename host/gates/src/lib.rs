@@ -14,6 +14,8 @@ mod display;
 mod edits;
 mod evaluate;
 mod gates;
+mod grant;
+mod inbox;
 mod journal;
 mod judge;
 mod loader;
@@ -26,13 +28,16 @@ mod set;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
 
-pub use approval::{Approver, NoApprover, Prompt, PromptQuestion, Reply, Scope};
+pub use approval::{ApprovalLimits, Approver, NoApprover, Prompt, PromptQuestion, Reply, Scope};
 pub use cleared::{Cleared, Receipt};
 pub use context::{Context, Definitions};
 pub use evaluate::{Cost, Evaluate, Evaluation, EvaluationFuture, Fault};
 pub use gates::{Gates, Listed, Withheld, WithheldReason};
+pub use grant::{Bound, Clause, Constraint, ConstraintError, Grant, GrantError, Grants, MOST_ALIKE, MOST_GRANTS, Test};
+pub use inbox::{AnswerEffect, AnswerError, Attached, Inbox, OperatorAnswer, Pending};
 pub use journal::{
-    Journal, JournalError, JournalFuture, NoJournal, PolicyOutcome, PolicyRecord, Record, RecordedDecision,
+    ApprovalEvent, ApprovalRecord, Journal, JournalError, JournalFuture, NoJournal, PolicyOutcome, PolicyRecord,
+    Record, RecordedDecision,
 };
 pub use payload::{Call, Environment, Launching, ListedItem, ServerMessage, ServerRequest};
 pub use refusal::{Refusal, RefusalCode};

@@ -4,8 +4,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use portcullis_model::{Digest, GateName, PolicyName, ServerName};
 
+use crate::approval::keep;
 use crate::display::{LONGEST_NAME, escaped};
-use crate::{Context, Gates, JournalError, PolicyRecord, Record, RecordedDecision, Refusal, RefusalCode};
+use crate::inbox::{Given, Ticket, thing};
+use crate::{
+    ApprovalEvent, ApprovalRecord, Bound, Context, Gates, JournalError, PolicyRecord, Record, RecordedDecision,
+    Refusal, RefusalCode,
+};
 
 /// Why a passage ends without clearing.
 #[derive(Debug)]
@@ -39,6 +44,9 @@ pub(crate) struct Passage<'a> {
     pub(crate) subject: Digest,
     pub(crate) generation: u64,
     pub(crate) records: Vec<PolicyRecord>,
+    pub(crate) approvals: Vec<ApprovalRecord>,
+    /// What was approved and is not released yet.
+    pub(crate) tickets: Vec<(Ticket, Vec<Bound>)>,
     started: Instant,
     /// Time that approvers took.
     pub(crate) waited: Duration,
@@ -62,9 +70,60 @@ impl<'a> Passage<'a> {
             subject,
             generation: context.set.generation,
             records: Vec::new(),
+            approvals: Vec::new(),
+            tickets: Vec::new(),
             started: Instant::now(),
             waited: Duration::ZERO,
         }
+    }
+
+    /// Returns the digest of what passes, whatever it is like.
+    pub(crate) fn thing(&self, kind: &str) -> Digest {
+        let shown = |text: &str| escaped(text, LONGEST_NAME);
+        thing(self.gate, &shown(self.server.as_str()), kind, &shown(&self.name))
+    }
+
+    /// Returns what the record says of a passage that is cleared.
+    pub(crate) fn decision(&self, is_edited: bool) -> RecordedDecision {
+        match (self.approvals.is_empty(), is_edited) {
+            (false, _) => RecordedDecision::Approved,
+            (true, true) => RecordedDecision::Edited,
+            (true, false) => RecordedDecision::Cleared,
+        }
+    }
+
+    /// Releases what was approved, unless it was refused since: from here on it happens.
+    pub(crate) async fn release(&mut self) -> Result<(), Refused> {
+        for (ticket, questions) in std::mem::take(&mut self.tickets) {
+            match ticket.release() {
+                Some(given) if given.allow => {
+                    let grants = keep(self, &questions, &given).await;
+                    self.note(&questions, &given, &grants);
+                }
+                given => {
+                    if let Some(given) = given {
+                        self.note(&questions, &given, &[]);
+                    }
+                    let policy = questions.first().map(|bound| bound.policy.clone());
+                    let detail = "it was refused after it was approved".to_owned();
+                    return Err(Refused { code: RefusalCode::Declined, policy, detail });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes what became of questions.
+    pub(crate) fn note(&mut self, questions: &[Bound], given: &Given, grants: &[String]) {
+        let event = if given.allow { ApprovalEvent::Approved(given.scope) } else { ApprovalEvent::Declined };
+        self.approvals.extend(questions.iter().enumerate().map(|(index, bound)| ApprovalRecord {
+            policy: bound.policy.clone(),
+            code: bound.code.clone(),
+            event,
+            class: given.class,
+            surface: given.surface.clone(),
+            grant: grants.get(index).cloned(),
+        }));
     }
 
     /// Writes the record and the log line of a passage that is cleared. Nothing is cleared without its record.
@@ -74,7 +133,7 @@ impl<'a> Passage<'a> {
             RecordedDecision::Cleared => "cleared",
             RecordedDecision::Edited => "edited",
             RecordedDecision::Approved => "approved",
-            RecordedDecision::Refused(_) | RecordedDecision::Quarantined(_) => "refused",
+            RecordedDecision::Refused(_) | RecordedDecision::Quarantined(_) | RecordedDecision::Revoked => "refused",
         };
         self.log(name, "", None);
         self.write(decision, None).await.map_err(|JournalError(reason)| {
@@ -122,6 +181,7 @@ impl<'a> Passage<'a> {
             decision,
             decided_by,
             policies: self.records,
+            approvals: self.approvals,
             elapsed,
         };
         self.gates.journal.write(record).await

@@ -10,6 +10,8 @@ pub enum RefusalCode {
     Denied(String),
     /// A policy asked and nobody could be asked.
     NoApprover,
+    /// A policy asked and nobody is there to answer now; the name of the question, which is no approval by itself.
+    ApprovalPending(String),
     /// A listed item waits for an approval; the code of the question.
     Quarantined(String),
     /// An approver declined.
@@ -44,6 +46,7 @@ impl RefusalCode {
         match self {
             Self::Denied(code) | Self::Quarantined(code) => code,
             Self::NoApprover => "no-approver",
+            Self::ApprovalPending(_) => "approval-pending",
             Self::Declined => "declined",
             Self::ApprovalTimedOut => "approval-timed-out",
             Self::DefinitionChanged => "definition-changed",
@@ -76,7 +79,16 @@ pub struct Refusal {
 impl Refusal {
     /// Returns the host's own text for the model: the code, who decided, and the safe next step.
     pub fn model_text(&self) -> String {
-        let next = match self.code {
+        let next = match &self.code {
+            RefusalCode::ApprovalPending(handle) => {
+                return format!(
+                    "Held by {} at the {} gate (code: approval-pending, handle: {handle}). Nothing was done. Ask the user \
+                     to look at it with `portcullis approvals show {handle}` and to allow or deny it there, then send \
+                     exactly the same again. Sending it again approves nothing by itself.",
+                    self.by(),
+                    self.gate
+                );
+            }
             RefusalCode::NoApprover => {
                 "It needs an approval that nobody can give here. Ask the user to approve it or to change the policy."
             }
@@ -104,8 +116,10 @@ impl Refusal {
                 "Do not retry it unchanged and do not work around it. Tell the user what was refused."
             }
         };
-        let by =
-            self.policy.as_ref().map_or_else(|| "Portcullis".to_owned(), |policy| format!("the policy `{policy}`"));
-        format!("Refused by {by} at the {} gate (code: {}). {next}", self.gate, self.code.as_str())
+        format!("Refused by {} at the {} gate (code: {}). {next}", self.by(), self.gate, self.code.as_str())
+    }
+
+    fn by(&self) -> String {
+        self.policy.as_ref().map_or_else(|| "Portcullis".to_owned(), |policy| format!("the policy `{policy}`"))
     }
 }

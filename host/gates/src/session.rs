@@ -3,16 +3,14 @@
 mod meters;
 mod registry;
 
-use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use portcullis_model::{ApproverClass, ClientFacts, Digest, Era, LabelFact, Principal, SessionId};
+use portcullis_model::{ClientFacts, Era, LabelFact, Principal, SessionId};
+
+use crate::grant::new_id;
 
 pub(crate) use meters::{Meters, Pending};
 pub use registry::{Sessions, TooManySessions};
-
-/// So many approvals of one session are remembered; further ones hold for their passage alone. A person gives fewer.
-const MOST_APPROVALS: usize = 1024;
 
 /// One session: a stdio process, a legacy HTTP session, or a stateless client with its idle window.
 #[derive(Debug)]
@@ -27,14 +25,15 @@ pub struct Session {
     pub era: Era,
     /// Only grows. Bounded by what policies declare: the chain refuses undeclared labels.
     labels: Mutex<Vec<LabelFact>>,
-    /// What was approved for the session, with the class that the answer counts for.
-    approved: Mutex<BTreeMap<Digest, ApproverClass>>,
+    /// Tells it from an earlier session of the same id, whose approvals ended with it.
+    instance: String,
 }
 
 impl Session {
     /// Builds a session that remembers nothing yet.
     pub fn new(id: SessionId, principal: Principal, client: ClientFacts, era: Era) -> Self {
-        Self { id, principal, client, era, labels: Mutex::default(), approved: Mutex::default() }
+        let instance = format!("{}#{}", id.as_str(), new_id(12));
+        Self { id, principal, client, era, labels: Mutex::default(), instance }
     }
 
     /// Returns the labels, each with the source that set it first.
@@ -52,18 +51,9 @@ impl Session {
         }
     }
 
-    /// Remembers an approval of a class; a higher class is not lowered.
-    pub(crate) fn approve(&self, key: Digest, class: ApproverClass) {
-        let mut approved = lock(&self.approved);
-        if approved.len() < MOST_APPROVALS || approved.contains_key(&key) {
-            let known = approved.entry(key).or_insert(class);
-            *known = (*known).max(class);
-        }
-    }
-
-    /// Returns true where an approval of at least that class is remembered.
-    pub(crate) fn has_approved(&self, key: &Digest, class: ApproverClass) -> bool {
-        lock(&self.approved).get(key).is_some_and(|known| *known >= class)
+    /// Returns the name that no other session had or will have: what is approved for a session is bound to it.
+    pub(crate) fn instance(&self) -> &str {
+        &self.instance
     }
 }
 

@@ -11,6 +11,16 @@ pub enum ApproverClass {
     Operator,
 }
 
+impl ApproverClass {
+    /// Returns the name used in output.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Operator => "operator",
+        }
+    }
+}
+
 /// How far the operator trusts a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Trust {

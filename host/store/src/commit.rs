@@ -125,8 +125,8 @@ fn insert(
     connection
         .prepare_cached(
             "INSERT INTO journal
-             (at, session, gate, server, name, subject, generation, decision, code, decided_by, elapsed, policies)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+             (at, session, gate, server, name, subject, generation, decision, code, decided_by, elapsed, policies, approvals)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
         )?
         .execute(params![
             encode::microseconds(record.at),
@@ -141,6 +141,7 @@ fn insert(
             record.decided_by.as_ref().map(PolicyName::as_str),
             encode::nanoseconds(record.elapsed),
             text.as_str(),
+            encode::approvals(&record.approvals),
         ])?;
     Ok(())
 }

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use portcullis_gates::{Cost, RecordedDecision};
+use portcullis_gates::{ApprovalEvent, ApprovalRecord, Cost, RecordedDecision};
 use portcullis_model::json::Value;
-use portcullis_model::{Digest, Span};
+use portcullis_model::{ApproverClass, Digest, PolicyName, RuleId, Span};
 
 use crate::{FindingEntry, OutcomeEntry, PolicyEntry};
 
@@ -17,6 +17,7 @@ pub(crate) fn decision(number: i64, code: Option<String>) -> Option<RecordedDeci
         2 => Some(RecordedDecision::Approved),
         3 => Some(RecordedDecision::Refused(code.unwrap_or_default())),
         4 => Some(RecordedDecision::Quarantined(code.unwrap_or_default())),
+        5 => Some(RecordedDecision::Revoked),
         _ => None,
     }
 }
@@ -32,6 +33,35 @@ pub(crate) fn time(microseconds: i64) -> SystemTime {
 pub(crate) fn policies(text: &str, versions: &HashMap<i64, (String, Digest)>) -> Option<Vec<PolicyEntry>> {
     let value = portcullis_model::json::parse_str(text).ok()?;
     value.as_array()?.iter().map(|entry| policy(entry, versions)).collect()
+}
+
+/// Returns the class of a number, or nothing where the number is unknown.
+pub(crate) fn class(number: i64) -> Option<ApproverClass> {
+    match number {
+        1 => Some(ApproverClass::Client),
+        2 => Some(ApproverClass::Operator),
+        _ => None,
+    }
+}
+
+/// Returns what became of questions, or nothing where the text is not what `encode` writes.
+pub(crate) fn approvals(text: &str) -> Option<Vec<ApprovalRecord>> {
+    let value = portcullis_model::json::parse_str(text).ok()?;
+    value.as_array()?.iter().map(approval).collect()
+}
+
+fn approval(value: &Value) -> Option<ApprovalRecord> {
+    let [policy, code, event, number, surface, grant @ ..] = value.as_array()? else {
+        return None;
+    };
+    Some(ApprovalRecord {
+        policy: PolicyName::parse(policy.as_str()?).ok()?,
+        code: RuleId::parse(code.as_str()?).ok()?,
+        event: ApprovalEvent::parse(event.as_str()?)?,
+        class: class(number.as_i64()?)?,
+        surface: surface.as_str()?.to_owned(),
+        grant: grant.first().and_then(Value::as_str).map(str::to_owned),
+    })
 }
 
 fn policy(value: &Value, versions: &HashMap<i64, (String, Digest)>) -> Option<PolicyEntry> {

@@ -8,9 +8,9 @@
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use portcullis_gates::{PolicyOutcome, PolicyRecord, RecordedDecision};
-use portcullis_model::Finding;
+use portcullis_gates::{ApprovalRecord, PolicyOutcome, PolicyRecord, RecordedDecision};
 use portcullis_model::json::Value;
+use portcullis_model::{ApproverClass, Finding};
 
 /// A policy's own words are cut to this many bytes: they are read in a table, and a policy could answer megabytes.
 const LONGEST_TEXT: usize = 512;
@@ -26,6 +26,7 @@ pub(crate) fn decision(decision: &RecordedDecision) -> (i64, Option<&str>) {
         RecordedDecision::Approved => (2, None),
         RecordedDecision::Refused(code) => (3, Some(code)),
         RecordedDecision::Quarantined(code) => (4, Some(code)),
+        RecordedDecision::Revoked => (5, None),
     }
 }
 
@@ -73,6 +74,42 @@ pub(crate) fn policy(text: &mut String, id: i64, record: &PolicyRecord) {
         texts(text, &record.dropped);
     }
     text.push('}');
+}
+
+/// Returns the number that a class is stored as.
+pub(crate) fn class(class: ApproverClass) -> i64 {
+    match class {
+        ApproverClass::Client => 1,
+        ApproverClass::Operator => 2,
+    }
+}
+
+/// Returns what became of the questions of a passage as arrays of policy, code, event, class, surface and grant; nothing
+/// where there were none.
+pub(crate) fn approvals(approvals: &[ApprovalRecord]) -> Option<String> {
+    if approvals.is_empty() {
+        return None;
+    }
+    let mut text = String::new();
+    let one = |text: &mut String, approval: &ApprovalRecord| {
+        let parts = [approval.policy.as_str(), approval.code.as_str(), approval.event.as_str()];
+        text.push('[');
+        for part in parts {
+            string(text, part);
+            text.push(',');
+        }
+        let _infallible = write!(text, "{},", class(approval.class));
+        string(text, &approval.surface);
+        if let Some(grant) = &approval.grant {
+            text.push(',');
+            string(text, grant);
+        }
+        text.push(']');
+    };
+    list(&mut text, approvals, one, |text, more| {
+        let _infallible = write!(text, r#"["host","{more}-more","granted",1,""]"#);
+    });
+    Some(text)
 }
 
 fn outcome(text: &mut String, outcome: &PolicyOutcome) {

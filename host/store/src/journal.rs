@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use portcullis_gates::{Cost, PolicyOutcome, PolicyRecord, Record, RecordedDecision};
+use portcullis_gates::{ApprovalRecord, Cost, PolicyOutcome, PolicyRecord, Record, RecordedDecision};
 use portcullis_model::{Digest, Finding, Span};
 
 use crate::StoreError;
@@ -32,6 +32,8 @@ pub struct JournalEntry {
     pub decided_by: Option<String>,
     /// What each policy did.
     pub policies: Vec<PolicyEntry>,
+    /// What became of each question.
+    pub approvals: Vec<ApprovalRecord>,
     /// Wall time of the passage, approvals left out.
     pub elapsed: Duration,
 }
@@ -51,6 +53,7 @@ impl JournalEntry {
             decision: record.decision.clone(),
             decided_by: record.decided_by.as_ref().map(ToString::to_string),
             policies: record.policies.iter().map(PolicyEntry::of_record).collect(),
+            approvals: record.approvals.clone(),
             elapsed: record.elapsed,
         }
     }

@@ -23,6 +23,7 @@ mod busy;
 mod commit;
 mod decode;
 mod encode;
+mod grants;
 mod group;
 mod home;
 mod journal;
@@ -35,6 +36,7 @@ mod secret;
 mod store;
 mod versions;
 
+pub use grants::GrantList;
 pub use home::{Home, HomeError};
 pub use journal::{FindingEntry, JournalEntry, JournalReader, OutcomeEntry, PolicyEntry, Query};
 pub use migrate::MigrateError;

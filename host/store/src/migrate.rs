@@ -68,6 +68,30 @@ const STEPS: &[&str] = &[
         seen_at INTEGER NOT NULL,
         PRIMARY KEY (artifact, policy, pack)
     ) STRICT;",
+    // Grants are looked for by the digest of the question they answer. What became of a passage's questions is kept
+    // with it; most passages had none, and NULL costs nothing.
+    "CREATE TABLE grants (
+        id TEXT PRIMARY KEY,
+        question BLOB NOT NULL,
+        gate TEXT NOT NULL,
+        policy TEXT NOT NULL,
+        code TEXT NOT NULL,
+        server TEXT NOT NULL,
+        identity BLOB NOT NULL,
+        kind TEXT NOT NULL,
+        name TEXT NOT NULL,
+        definition BLOB,
+        principal TEXT NOT NULL,
+        limits TEXT NOT NULL,
+        allows INTEGER NOT NULL,
+        class INTEGER NOT NULL,
+        surface TEXT NOT NULL,
+        given_at INTEGER NOT NULL,
+        expires_at INTEGER NOT NULL,
+        session TEXT
+    ) STRICT;
+    CREATE INDEX grants_by_question ON grants (question);
+    ALTER TABLE journal ADD COLUMN approvals TEXT;",
 ];
 
 /// Applies the steps that are missing. Several processes may do so at once: each step is decided under the write lock.

@@ -8,9 +8,9 @@ use rusqlite::{Connection, Row, params};
 use crate::{JournalEntry, JournalReader, Query, SqliteStore, StoreError, decode};
 
 const SELECT: &str = "SELECT id, at, session, gate, server, name, subject, generation, decision, code, decided_by,
-        elapsed, policies
+        elapsed, policies, approvals
     FROM journal
-    WHERE id > ?1 AND (?2 IS NULL OR server = ?2) AND (?3 IS NULL OR session = ?3) AND (NOT ?4 OR decision >= 3)
+    WHERE id > ?1 AND (?2 IS NULL OR server = ?2) AND (?3 IS NULL OR session = ?3) AND (NOT ?4 OR decision IN (3, 4))
     ORDER BY id DESC LIMIT ?5";
 
 impl JournalReader for SqliteStore {
@@ -57,5 +57,9 @@ fn entry(row: &Row<'_>, versions: &HashMap<i64, (String, Digest)>) -> Result<Jou
         decided_by: row.get(10)?,
         elapsed: std::time::Duration::from_nanos(u64::try_from(row.get::<_, i64>(11)?).map_err(|_| damaged())?),
         policies: decode::policies(row.get_ref(12)?.as_str().map_err(|_| damaged())?, versions).ok_or_else(damaged)?,
+        approvals: match row.get::<_, Option<String>>(13)? {
+            Some(text) => decode::approvals(&text).ok_or_else(damaged)?,
+            None => Vec::new(),
+        },
     })
 }

@@ -1,5 +1,6 @@
 mod concurrency;
 mod crash;
+mod grants;
 mod journal;
 mod latency;
 mod migration;
@@ -43,6 +44,7 @@ fn record(name: &str) -> Record {
         decision: RecordedDecision::Cleared,
         decided_by: None,
         policies: vec![allowed("trust"), allowed("flow")],
+        approvals: Vec::new(),
         elapsed: Duration::from_nanos(41_123),
     }
 }

@@ -16,7 +16,9 @@ fn the_definition_of_the_command_line_holds_together() {
 #[test]
 fn help_is_as_reviewed() {
     let mut text = Arguments::command().render_help().to_string();
-    for name in ["run", "serve", "wrap", "token", "list", "test", "check", "policy", "warm", "demo"] {
+    let names =
+        ["run", "serve", "wrap", "token", "list", "test", "check", "approvals", "grants", "policy", "warm", "demo"];
+    for name in names {
         let mut command = Arguments::command();
         command.build();
         let command = command.find_subcommand_mut(name).unwrap();

@@ -67,6 +67,7 @@ where
         let mut ended = Ended::new(config.source.is_none() || std::io::stdin().is_terminal())?;
         let mut composition = Composition::start(&home, config, tagged)?;
         composition.watch_config(&home, config);
+        composition.hear_operators(&home, config)?;
         let served = front(&composition, &home, &mut ended).await;
         tokio::select! {
             () = composition.shut_down() => {}

@@ -248,7 +248,7 @@ fn the_other_sections_are_read() {
   trust: {mode: shadow, settings: {read_only: [a]}}
   my-policy: {path: ~/p.wasm, on_fault: allow, rights: [deny, edit-span]}
 naming: {prefix: none}
-approvals: {client: false, timeout: 60}
+approvals: {client: false, timeout: 60, waiting: 3, expire_days: 7, operator: off, proof: terminal}
 journal: {durability: power, keep_days: 7}
 ",
     );
@@ -265,6 +265,10 @@ journal: {durability: power, keep_days: 7}
     assert!(rights.deny && rights.edit_span && !rights.ask && !rights.label);
     assert_eq!(config.naming, Naming::Qualified { prefix: None });
     assert!(!config.approvals.client);
+    let approvals = &config.approvals;
+    assert_eq!((approvals.timeout, approvals.waiting), (Duration::from_mins(1), 3));
+    assert_eq!(approvals.expire, Duration::from_hours(7 * 24));
+    assert_eq!((approvals.operator, approvals.proof), (false, crate::OperatorProof::Terminal));
     assert_eq!(config.journal.durability, Durability::Power);
 }
 

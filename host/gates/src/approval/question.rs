@@ -1,7 +1,9 @@
 //! Questions on their way to an approver, and answers that are remembered.
 
+use std::fmt::Write as _;
+
 use portcullis_model::json::Value;
-use portcullis_model::{ApproverClass, Digest, GateName, PinState, PolicyName, Question, RuleId};
+use portcullis_model::{ApproverClass, Digest, DriftedField, GateName, PinState, PolicyName, Question, RuleId};
 
 use super::PromptQuestion;
 use crate::display::{LONGEST_TEXT, escaped};
@@ -49,17 +51,9 @@ impl Asked {
         }
     }
 
-    /// Returns what an approval for the session is remembered under.
-    pub(crate) fn key(&self, gate: GateName, server: &str, name: &str, definition: Option<Digest>) -> Digest {
-        let definition = definition.map(|digest| *digest.as_bytes());
-        Digest::of_parts([
-            gate.as_str().as_bytes(),
-            self.policy.as_str().as_bytes(),
-            self.question.code.as_str().as_bytes(),
-            server.as_bytes(),
-            name.as_bytes(),
-            definition.as_ref().map_or(&[][..], |bytes| &bytes[..]),
-        ])
+    /// Returns the lowest class whose answer counts for all of some questions.
+    pub(crate) fn lowest_approver(asked: &[Self]) -> ApproverClass {
+        asked.iter().map(|asked| asked.question.lowest_approver).max().unwrap_or(ApproverClass::Operator)
     }
 
     /// Returns it as the prompt has it.
@@ -108,4 +102,27 @@ pub(crate) fn shown_definition(pin: PinState, definition: Option<Digest>) -> Str
         Some(digest) => format!("{state}, sha256 {digest}"),
         None => state.to_owned(),
     }
+}
+
+/// A changed field is shown with so many bytes of before and after.
+const LONGEST_FIELD: usize = 512;
+
+/// So many changed fields are shown; further ones are counted.
+const MOST_FIELDS: usize = 16;
+
+/// Returns what is known of a definition that is listed, with what changed since it was approved.
+pub(crate) fn shown_drift(pin: PinState, definition: Digest, drift: &[DriftedField]) -> String {
+    let mut shown = shown_definition(pin, Some(definition));
+    let side = |value: Option<&Value>| match value {
+        Some(value) => escaped(&value.to_canonical(), LONGEST_FIELD),
+        None => "nothing".to_owned(),
+    };
+    for field in drift.iter().take(MOST_FIELDS) {
+        let (before, after) = (side(field.before.as_ref()), side(field.after.as_ref()));
+        let _infallible = write!(shown, "; {} was {before}, is {after}", escaped(&field.pointer, LONGEST_FIELD));
+    }
+    if let Some(more @ 1..) = drift.len().checked_sub(MOST_FIELDS) {
+        let _infallible = write!(shown, "; and {more} more fields");
+    }
+    shown
 }

@@ -84,7 +84,7 @@ async fn removals(
     policies: &[Arc<ActivePolicy>],
     subject: &Subject,
 ) -> Result<Option<Removed>, Refused> {
-    let facts = facts(passage.context, &passage.server, 1);
+    let facts = facts(passage.gates, passage.context, &passage.server, 1);
     let evaluations = evaluate(policies, passage.context, &passage.gates.meters, &facts, subject).await;
     let mut removed: Option<Removed> = None;
     let mut heard = Vec::with_capacity(policies.len());

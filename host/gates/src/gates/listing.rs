@@ -116,7 +116,7 @@ async fn judge_batch<'s, 'a>(judging: Judging<'_>, members: Vec<Member<'s, 'a>>)
         judged.push((scanning, encoded));
         items.push(item);
     }
-    let facts = facts(context, &server, round);
+    let facts = facts(gates, context, &server, round);
     let subject = Subject::Listing(Batch { server, items, catalogue: Arc::clone(catalogue) });
     let evaluations = evaluate(policies, context, &gates.meters, &facts, &subject).await;
     let Subject::Listing(Batch { server, items, catalogue: _ }) = subject else {

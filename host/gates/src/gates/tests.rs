@@ -8,6 +8,7 @@ use portcullis_model::{Annotations, Answer, CallKind, GateName, PinState, Result
 mod approvals;
 mod chain;
 mod environment;
+mod inbox;
 mod journal;
 mod listing;
 mod results;

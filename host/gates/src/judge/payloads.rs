@@ -1,10 +1,11 @@
 //! How each payload meets its gate.
 
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{Digest, GateName, Launch, RequestKind, ResultKind, Secret, ServerName};
+use portcullis_model::{CallKind, Digest, GateName, Launch, RequestKind, ResultKind, Secret, ServerName};
 
 use super::Payload;
 use crate::approval::{shown_definition, shown_value};
+use crate::inbox::Hold;
 use crate::segments::{self, Place, Segmented, TooLarge};
 use crate::{Call, Context, Gates, Launching, ServerMessage, ServerRequest};
 
@@ -31,8 +32,20 @@ impl Payload for Launching {
         None
     }
 
-    fn bound_to(&self, subject: Digest) -> Option<Digest> {
-        Some(subject)
+    fn hold(&self) -> Hold {
+        Hold::Stand
+    }
+
+    fn kind(&self) -> &'static str {
+        "server"
+    }
+
+    fn bound_to(&self, gates: &Gates, _subject: Digest) -> Option<Digest> {
+        Some(gates.entry_identity(&self.entry))
+    }
+
+    fn arguments(&self) -> Value {
+        shown_launch(&self.entry.launch)
     }
 
     fn shown(&self) -> String {
@@ -49,7 +62,7 @@ impl Payload for Launching {
 }
 
 /// Returns how a server is reached without the values of variables and headers.
-fn shown_launch(launch: &Launch) -> Value {
+pub(crate) fn shown_launch(launch: &Launch) -> Value {
     let names = |pairs: &[(String, Secret)]| {
         Value::from(pairs.iter().map(|(name, _)| Value::from(name.as_str())).collect::<Vec<_>>())
     };
@@ -94,8 +107,25 @@ impl Payload for Call {
         None
     }
 
-    fn bound_to(&self, _subject: Digest) -> Option<Digest> {
+    fn hold(&self) -> Hold {
+        Hold::Retry
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.kind {
+            CallKind::Tool => "tool",
+            CallKind::Prompt => "prompt",
+            CallKind::Resource => "resource",
+            CallKind::Completion => "completion",
+        }
+    }
+
+    fn bound_to(&self, _gates: &Gates, _subject: Digest) -> Option<Digest> {
         self.definition
+    }
+
+    fn arguments(&self) -> Value {
+        segments::arguments(self.kind, &self.params)
     }
 
     fn shown(&self) -> String {
@@ -138,8 +168,30 @@ impl Payload for ServerMessage {
         Some((&mut self.document, place))
     }
 
-    fn bound_to(&self, subject: Digest) -> Option<Digest> {
+    /// What was done cannot be done again to ask about its result. What only tells of it is not worth holding.
+    fn hold(&self) -> Hold {
+        match self.kind {
+            ResultKind::Result | ResultKind::Error => Hold::Wait,
+            ResultKind::Progress | ResultKind::Log | ResultKind::Stderr => Hold::Never,
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.kind {
+            ResultKind::Result => "result",
+            ResultKind::Error => "error",
+            ResultKind::Progress => "progress",
+            ResultKind::Log => "log",
+            ResultKind::Stderr => "stderr",
+        }
+    }
+
+    fn bound_to(&self, _gates: &Gates, subject: Digest) -> Option<Digest> {
         Some(subject)
+    }
+
+    fn arguments(&self) -> Value {
+        self.document.clone()
     }
 
     fn shown(&self) -> String {
@@ -190,8 +242,20 @@ impl Payload for ServerRequest {
         Some((&mut self.document, Place::Request))
     }
 
-    /// An approval for the session is for the kind of request; a form or a URL is approved for what it says.
-    fn bound_to(&self, subject: Digest) -> Option<Digest> {
+    fn hold(&self) -> Hold {
+        Hold::Retry
+    }
+
+    fn kind(&self) -> &'static str {
+        "request"
+    }
+
+    fn arguments(&self) -> Value {
+        self.document.clone()
+    }
+
+    /// An approval is for the kind of request; a form or a URL is approved for what it says.
+    fn bound_to(&self, _gates: &Gates, subject: Digest) -> Option<Digest> {
         match self.kind {
             RequestKind::Sampling(_) | RequestKind::Roots => None,
             RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => Some(subject),

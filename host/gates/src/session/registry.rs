@@ -84,6 +84,11 @@ impl Sessions {
         Some(Arc::clone(&known.session))
     }
 
+    /// Returns the name of the live session of that id that no other session shares.
+    pub(crate) fn instance(&self, id: &SessionId) -> Option<String> {
+        lock(&self.live).get(id).map(|known| known.session.instance().to_owned())
+    }
+
     /// Ends a session: what was remembered of it is gone. Returns true where it lived.
     pub fn close(&self, id: &SessionId) -> bool {
         lock(&self.live).remove(id).is_some()

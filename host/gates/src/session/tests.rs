@@ -34,16 +34,6 @@ fn labels_only_grow_and_keep_their_first_source() {
     assert_eq!(session.labels(), [label("a", "first"), label("b", "second")]);
 }
 
-#[test]
-fn an_approval_counts_for_its_class_and_below() {
-    let session = crate::testing::session("one");
-    let key = Digest::of(b"key");
-    session.approve(key, ApproverClass::Client);
-    assert!(session.has_approved(&key, ApproverClass::Client));
-    assert!(!session.has_approved(&key, ApproverClass::Operator));
-    assert!(!session.has_approved(&Digest::of(b"other"), ApproverClass::Client));
-}
-
 #[tokio::test(start_paused = true)]
 async fn a_charge_beyond_the_limit_is_refused_until_the_window_has_passed() {
     let meters = Meters::default();

@@ -96,7 +96,7 @@ impl Caller {
     /// Ends the session of a process that is gone.
     pub(crate) fn close(&self, gateway: &Gateway) {
         if let Some(process) = &self.process {
-            gateway.gates().sessions().close(&process.id);
+            gateway.gates().close_session(&process.id);
         }
     }
 }

@@ -217,6 +217,15 @@ impl Fleet {
         }
     }
 
+    /// Has one server, or all, judged again by the same policies: an operator's answers changed.
+    pub(crate) fn reconsider(&self, only: Option<&str>) {
+        let proving: Vec<_> = self.locked_offers().proving.values().cloned().collect();
+        let is_meant = |server: &&Arc<Server>| only.is_none_or(|only| server.name().as_str() == only);
+        for server in self.members().iter().chain(&proving).filter(is_meant) {
+            server.wishes.add(|wanted| wanted.rejudge = true);
+        }
+    }
+
     /// Waits until the first try to reach each server has ended, well or not.
     pub(crate) async fn settled(&self) {
         loop {

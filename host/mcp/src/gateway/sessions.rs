@@ -20,8 +20,8 @@ use super::{Fleet, Gateway, Link};
 use crate::approver::{ClientApprover, Elicit, may_be_asked};
 use crate::downstream::{ClientLink, ClientSession, Entrance, Introduction, LogLevel, Outlet, Way};
 
-/// An approver's answer is awaited a little longer than the gates wait, so that theirs is the limit that counts.
-const APPROVAL_LIMIT: Duration = Duration::from_secs(310);
+/// An approver's answer is awaited so much longer than the gates wait, so that theirs is the limit that counts.
+const BEYOND_WAIT: Duration = Duration::from_secs(10);
 
 impl Gateway {
     /// Opens the session of a client that introduced itself, and starts the servers for it where none serve such clients
@@ -49,7 +49,7 @@ impl Gateway {
     /// Ends a session: what was remembered of it is gone.
     pub(crate) fn close_session(&self, session: &Arc<ClientSession>) {
         session.fleet.leave(session);
-        self.shared.gates.sessions().close(&session.gates.id);
+        self.shared.gates.close_session(&session.gates.id);
     }
 }
 
@@ -61,9 +61,16 @@ impl Fleet {
         client: &str,
         capabilities: &Value,
     ) -> Arc<dyn Approver> {
-        let permitted = may_be_asked(&self.shared.arrangement.load().approvals, client, capabilities);
-        let asked = Asked { fleet: Arc::downgrade(self), link: Arc::clone(link), outlet: None };
-        Arc::new(ClientApprover::new(Arc::new(asked), permitted))
+        let arrangement = self.shared.arrangement.load();
+        let permitted = may_be_asked(&arrangement.approvals, client, capabilities);
+        drop(arrangement);
+        Arc::new(ClientApprover::new(Arc::new(self.asked(link, None)), permitted))
+    }
+
+    /// Returns a client as the approver sees it; `outlet` is that of the request which a question is about.
+    fn asked(self: &Arc<Self>, link: &Arc<dyn Way>, outlet: Option<Outlet>) -> Asked {
+        let limit = self.shared.arrangement.load().approvals.timeout.saturating_add(BEYOND_WAIT);
+        Asked { fleet: Arc::downgrade(self), link: Arc::clone(link), outlet, limit }
     }
 
     /// Takes a session in: what servers say reaches it, and what they ask may.
@@ -178,8 +185,7 @@ impl Fleet {
 fn approver_during(session: &ClientSession, outlet: Option<&Outlet>) -> Arc<dyn Approver> {
     match outlet {
         Some(outlet @ (Outlet::Stream(_) | Outlet::Session(_))) if session.approver.class().is_some() => {
-            let (fleet, link) = (Arc::downgrade(&session.fleet), Arc::clone(&session.link));
-            let asked = Asked { fleet, link, outlet: Some(outlet.clone()) };
+            let asked = session.fleet.asked(&session.link, Some(outlet.clone()));
             Arc::new(ClientApprover::new(Arc::new(asked), true))
         }
         Some(_) | None => Arc::clone(&session.approver),
@@ -192,13 +198,14 @@ struct Asked {
     link: Arc<dyn Way>,
     /// That of the request which the question is about.
     outlet: Option<Outlet>,
+    limit: Duration,
 }
 
 impl Elicit for Asked {
     fn elicit(&self, params: Value) -> Pin<Box<dyn Future<Output = Option<Value>> + Send + '_>> {
         Box::pin(async move {
             let outlet = self.outlet.as_ref();
-            self.link.request(outlet, ElicitationCreateRequestMethod::VALUE, &params, APPROVAL_LIMIT).await.ok()
+            self.link.request(outlet, ElicitationCreateRequestMethod::VALUE, &params, self.limit).await.ok()
         })
     }
 

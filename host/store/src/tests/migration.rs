@@ -1,8 +1,7 @@
 use portcullis_gates::Journal as _;
 
 use super::{block_on, home, record, store};
-use crate::commit::{Patience, Writer};
-use crate::{Durability, JournalReader as _, MigrateError, OpenError, Pins as _, Query, SqliteStore, StoreOptions};
+use crate::{Durability, GrantList as _, JournalReader as _, MigrateError, OpenError, Pins as _, Query, SqliteStore, StoreOptions};
 use crate::{migrate, open};
 
 #[test]
@@ -11,13 +10,20 @@ fn a_database_of_the_first_layout_is_brought_up_to_date_with_its_records() {
     std::fs::write(home.database(), b"").unwrap();
     let mut old = open::open(&home.database(), Durability::Process).unwrap();
     migrate::migrate_to(&mut old, 1).unwrap();
-    Writer::new(old).commit([&record("old")], Patience::Full).unwrap();
+    old.execute(
+        "INSERT INTO journal (at, session, gate, server, name, subject, generation, decision, elapsed, policies)
+         VALUES (1, 's', 'call', 'files', 'old', zeroblob(32), 1, 0, 1, '[]')",
+        [],
+    )
+    .unwrap();
+    drop(old);
 
     let store = store(&home);
     block_on(store.write(record("new"))).unwrap();
     let names: Vec<_> = store.latest(&Query::default()).unwrap().into_iter().map(|entry| entry.name).collect();
     assert_eq!(names, ["new", "old"]);
     assert_eq!(store.pins("files").unwrap(), []);
+    assert_eq!(store.all_grants().unwrap(), []);
 }
 
 #[test]
@@ -40,7 +46,7 @@ fn a_database_of_a_newer_program_is_left_alone() {
     drop(connection);
     let error = SqliteStore::open(&home, StoreOptions::default()).unwrap_err();
     assert!(
-        matches!(error, OpenError::Migrate { source: MigrateError::Newer { found: 99, known: 2 }, .. }),
+        matches!(error, OpenError::Migrate { source: MigrateError::Newer { found: 99, known: 3 }, .. }),
         "{error:?}"
     );
 }

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use portcullis_model::{Digest, DriftedField, FieldDigest, GateName, Item, PinState, Pinned, Segment};
 
 use super::Scanned;
+use crate::approval::{Asked, Memory, recall, shown_drift, shown_value};
 use crate::chain::{Heard, View, renames};
+use crate::display::{LONGEST_NAME, escaped};
 use crate::edits::{apply, put_up};
 use crate::gates::{Listed, Withheld, WithheldReason};
+use crate::inbox::{Asking, Hold, Unapproved};
 use crate::judge::{Outcome, add_fences, admit, counted_edits, strongest};
 use crate::passage::{Passage, Refused};
 use crate::segments::{definition, item_place};
-use crate::{Cleared, Context, Cost, Gates, ListedItem, RecordedDecision, RefusalCode};
+use crate::{Cleared, Context, Cost, Gates, ListedItem, Prompt, RefusalCode};
 
 /// One item on its way: what is judged of it now, and what stays the same over the rounds.
 pub(super) struct Scanning<'a> {
@@ -101,24 +104,70 @@ impl<'a> Scanning<'a> {
         Ok(applied.changed)
     }
 
-    /// Returns the question that quarantines the item, where one is open.
-    fn quarantine(&self) -> Option<Refused> {
-        let Passage { context, server, name, .. } = &self.passage;
-        let digest = Some(self.definition.digest);
-        self.outcome.questions.iter().find_map(|asked| {
-            let key = asked.key(GateName::Listing, server.as_str(), name, digest);
-            if context.session.has_approved(&key, asked.question.lowest_approver) {
-                return None;
+    /// Returns why the item stays in quarantine, where a question about it is open or was answered with no. An open one
+    /// stands in the inbox until somebody answers it.
+    fn quarantine(&mut self) -> Option<Refused> {
+        let (mut asked, mut questions) = (Vec::new(), Vec::new());
+        for one in std::mem::take(&mut self.outcome.questions) {
+            let bound = self.passage.bound(&one, self.item.kind.as_str(), Some(self.definition.digest));
+            match recall(&mut self.passage, &one, &bound, &self.item.document) {
+                Memory::Approved => {}
+                Memory::Refused(refused) => return Some(refused),
+                Memory::Nothing => {
+                    asked.push(one);
+                    questions.push(bound);
+                }
             }
-            let code = RefusalCode::Quarantined(asked.question.code.as_str().to_owned());
-            Some(Refused::by_policy(code, &asked.policy, asked.question.text.clone()))
-        })
+        }
+        let first = asked.first()?;
+        let (policy, text) = (first.policy.clone(), first.question.text.clone());
+        let quarantined = RefusalCode::Quarantined(first.question.code.as_str().to_owned());
+        let passage = &mut self.passage;
+        let asking = Asking {
+            hold: Hold::Stand,
+            prompt: Prompt {
+                gate: GateName::Listing,
+                server: escaped(passage.server.as_str(), LONGEST_NAME),
+                name: escaped(&passage.name, LONGEST_NAME),
+                arguments: shown_value(&self.item.document),
+                definition: shown_drift(self.definition.pin, self.definition.digest, &self.definition.drift),
+                questions: asked.iter().map(Asked::to_prompt).collect(),
+            },
+            kind: self.item.kind.as_str(),
+            session: &passage.context.session,
+            lowest: Asked::lowest_approver(&asked),
+            questions: questions.clone(),
+            arguments: self.item.document.clone(),
+            subject: passage.subject,
+            generation: passage.generation,
+        };
+        match passage.gates.inbox().stand(asking, passage.gates.limits) {
+            Ok(ticket) => {
+                passage.tickets.push((ticket, questions));
+                None
+            }
+            Err(Unapproved { code: RefusalCode::Declined, given }) => {
+                if let Some(given) = given {
+                    passage.note(&questions, &given, &[]);
+                }
+                Some(Refused::by_policy(RefusalCode::Declined, &policy, text))
+            }
+            Err(Unapproved { code: RefusalCode::ApprovalPending(handle), .. }) => {
+                Some(Refused::by_policy(quarantined, &policy, format!("{text} (question {handle})")))
+            }
+            Err(_) => Some(Refused::by_policy(quarantined, &policy, text)),
+        }
     }
 
     /// Writes the record and gives the item out, or says why not.
     pub(super) async fn end(mut self) -> Scanned {
-        let refused =
-            self.refused.take().or_else(|| self.quarantine()).or_else(|| admit(&self.passage, &self.outcome).err());
+        let refused = match self.refused.take().or_else(|| self.quarantine()) {
+            Some(refused) => Some(refused),
+            None => match self.passage.release().await {
+                Ok(()) => admit(&self.passage, &self.outcome).err(),
+                Err(refused) => Some(refused),
+            },
+        };
         let (kind, name) = (self.item.kind, self.item.name.clone());
         if let Some(refused) = refused {
             let is_quarantined = matches!(refused.code, RefusalCode::Quarantined(_));
@@ -128,7 +177,8 @@ impl<'a> Scanning<'a> {
         }
         self.outcome.fenced = put_up(&self.outcome.fences, &mut self.item.document) > 0;
         let receipt = self.outcome.receipt(GateName::Listing, self.passage.generation);
-        let decision = if receipt.edited { RecordedDecision::Edited } else { RecordedDecision::Cleared };
+        let decision = self.passage.decision(receipt.edited);
+        self.passage.gates.inbox().settle(&self.passage.thing(kind.as_str()));
         let session = Arc::clone(&self.passage.context.session);
         match self.passage.clear(decision).await {
             Ok(()) => {

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 
 use super::*;
 use crate::testing::{Always, Silent, ask};
-use crate::{Approver, Definitions, RecordedDecision, Reply, Scope};
+use crate::{ApprovalEvent, Approver, Definitions, RecordedDecision, Reply, Scope};
 
 fn asks(name: &str, code: &str, class: ApproverClass) -> ActivePolicy {
     policy(name, &[GateName::Call, GateName::Result, GateName::Config], says(ask(code, class)))
@@ -235,4 +235,122 @@ async fn foreign_text_in_a_prompt_is_escaped_and_bounded() {
     assert!(prompt.questions[0].question.text.len() < 1100);
     assert!(prompt.arguments.starts_with(r#"{"a\u{200b}":"yyy"#));
     assert!(prompt.arguments.len() < 4300 && prompt.arguments.contains("sha256"));
+}
+
+fn granting(class: ApproverClass, scope: Scope) -> (Gates, Arc<Kept>, Arc<Always>, Context) {
+    let (gates, journal) = gates(vec![asks("a", "first", ApproverClass::Client)]);
+    let approver = approver(class, Reply::Approved(scope));
+    let context = with(&gates, &approver);
+    (gates, journal, approver, context)
+}
+
+#[tokio::test]
+async fn once_session_and_always_differ() {
+    for (scope, same_session, other_session) in [(Scope::Once, 2, 3), (Scope::Session, 1, 2), (Scope::Always, 1, 1)] {
+        let (gates, _, approver, context) = granting(ApproverClass::Operator, scope);
+        gates.call(&context, call("{}")).await.unwrap();
+        gates.call(&context, call("{}")).await.unwrap();
+        assert_eq!(approver.prompts().len(), same_session, "{scope:?}");
+        let other = gates.context(session("two"), Arc::clone(&approver) as Arc<dyn Approver>, None);
+        gates.call(&other, call("{}")).await.unwrap();
+        assert_eq!(approver.prompts().len(), other_session, "{scope:?}");
+    }
+}
+
+#[tokio::test]
+async fn always_from_a_client_is_once() {
+    let (gates, journal, approver, context) = granting(ApproverClass::Client, Scope::Always);
+    gates.call(&context, call("{}")).await.unwrap();
+    gates.call(&context, call("{}")).await.unwrap();
+    assert_eq!(approver.prompts().len(), 2);
+    let record = journal.records()[0].approvals[0].clone();
+    assert_eq!((record.event, record.class), (ApprovalEvent::Approved(Scope::Once), ApproverClass::Client));
+    assert_eq!(record.grant, None);
+}
+
+#[tokio::test]
+async fn a_grant_never_answers_a_denial() {
+    let (gates, _, _, context) = granting(ApproverClass::Operator, Scope::Always);
+    gates.call(&context, call("{}")).await.unwrap();
+    gates.publish(PolicySet::new(vec![Arc::new(policy("a", &[GateName::Call], says(deny("first"))))]));
+    let context = Context { set: gates.set(), ..context };
+    let refusal = gates.call(&context, call("{}")).await.unwrap_err();
+    assert_eq!(refusal.code, RefusalCode::Denied("first".to_owned()));
+}
+
+#[tokio::test]
+async fn a_revoked_grant_is_asked_about_again_and_each_step_leaves_a_record() {
+    let (gates, journal, approver, context) = granting(ApproverClass::Operator, Scope::Always);
+    gates.call(&context, call("{}")).await.unwrap();
+    gates.call(&context, call("{}")).await.unwrap();
+    let events: Vec<_> = journal.records().iter().map(|record| record.approvals[0].event).collect();
+    assert_eq!(events, [ApprovalEvent::Approved(Scope::Always), ApprovalEvent::Granted]);
+    let id = journal.records()[1].approvals[0].grant.clone().unwrap();
+    assert_eq!(gates.grants.remove(&[id]).unwrap().len(), 1);
+    gates.call(&context, call("{}")).await.unwrap();
+    assert_eq!(approver.prompts().len(), 2);
+}
+
+#[tokio::test]
+async fn an_approval_for_a_session_ends_with_it_even_where_the_id_comes_back() {
+    let (gates, _, approver, _) = granting(ApproverClass::Client, Scope::Session);
+    let open = || {
+        let id = portcullis_model::SessionId::parse("same").unwrap();
+        let principal = portcullis_model::Principal::parse("tester").unwrap();
+        let era = portcullis_model::Era::Stateless;
+        gates.sessions().open(&id, &principal, &portcullis_model::ClientFacts::default(), era).unwrap()
+    };
+    let of = |session| gates.context(session, Arc::clone(&approver) as Arc<dyn Approver>, None);
+    gates.call(&of(open()), call("{}")).await.unwrap();
+    gates.call(&of(open()), call("{}")).await.unwrap();
+    assert_eq!(approver.prompts().len(), 1);
+    assert!(gates.close_session(&portcullis_model::SessionId::parse("same").unwrap()));
+    gates.call(&of(open()), call("{}")).await.unwrap();
+    assert_eq!(approver.prompts().len(), 2);
+}
+
+#[tokio::test]
+async fn an_approval_of_a_server_is_for_how_it_is_reached_and_not_for_the_values_of_its_secrets() {
+    let (gates, _) = gates(vec![asks("a", "unusual", ApproverClass::Client)]);
+    let operator = approver(ApproverClass::Operator, Reply::Approved(Scope::Always));
+    let context = with(&gates, &operator);
+    let starting = |command: &str, token: &str| {
+        let mut launching = launching(command);
+        let mut entry = (*launching.entry).clone();
+        if let portcullis_model::Launch::Stdio { environment, .. } = &mut entry.launch {
+            environment.push(("TOKEN".to_owned(), portcullis_model::Secret::new(token)));
+        }
+        entry.document = Value::from(format!("{command} {token}"));
+        launching.entry = Arc::new(entry);
+        launching
+    };
+    gates.config(&context, starting("npx", "one")).await.unwrap();
+    gates.config(&context, starting("npx", "two")).await.unwrap();
+    assert_eq!(operator.prompts().len(), 1, "a new token is no new server");
+    gates.config(&context, starting("sh", "two")).await.unwrap();
+    assert_eq!(operator.prompts().len(), 2);
+}
+
+fn launching(command: &str) -> Launching {
+    let launch = portcullis_model::Launch::Stdio {
+        command: command.to_owned(),
+        arguments: Vec::new(),
+        working_directory: None,
+        environment: Vec::new(),
+    };
+    let origin = portcullis_model::Origin::ConfigFile;
+    let entry = portcullis_model::ServerEntry { name: server(), launch, origin, document: Value::from(command) };
+    Launching { entry: Arc::new(entry), occasion: portcullis_model::Occasion::Start }
+}
+
+#[tokio::test]
+async fn a_grant_is_void_once_another_command_runs_under_the_name_of_the_server() {
+    let (gates, _) = gates(vec![policy("a", &[GateName::Call], says(ask("first", ApproverClass::Client)))]);
+    let approver = approver(ApproverClass::Operator, Reply::Approved(Scope::Always));
+    let context = with(&gates, &approver);
+    for (command, prompts) in [("npx", 1), ("npx", 1), ("sh", 2)] {
+        gates.config(&context, launching(command)).await.unwrap();
+        gates.call(&context, call("{}")).await.unwrap();
+        assert_eq!(approver.prompts().len(), prompts, "{command}");
+    }
 }

@@ -1,8 +1,9 @@
-use portcullis_gates::testing;
+use portcullis_gates::{Constraint, OperatorAnswer, testing};
 use portcullis_model::json::Value;
 use portcullis_model::{ApproverClass, GateName};
 
 use super::support::*;
+use crate::status::Phase;
 
 fn asking(class: ApproverClass) -> Setup {
     setup().server("s", Scripted::with_tools(&[&tool("write"), &tool("read"), &tool("list")])).policy(judging(
@@ -109,4 +110,84 @@ async fn a_tool_that_changes_while_a_person_is_asked_is_not_called() {
     let response = client.answer_to(id).await.to_json();
     assert!(response.contains(r#""isError":true"#), "{response}");
     assert!(running.server("s").calls().is_empty());
+}
+
+fn says(allow: bool) -> OperatorAnswer {
+    OperatorAnswer { allow, scope: None, constraint: Constraint::default(), surface: "terminal".to_owned() }
+}
+
+/// Runs it with an inbox that operators can answer, and nobody who watches.
+fn heard(setup: Setup) -> Running {
+    let running = setup.run();
+    running.gates.inbox().open();
+    running
+}
+
+async fn question(running: &Running) -> String {
+    running.wait_for("a question", |running| !running.gates.inbox().pending().is_empty()).await;
+    running.gates.inbox().pending()[0].id.clone()
+}
+
+fn asks_of(gate: GateName) -> Setup {
+    setup()
+        .server("s", Scripted::with_tools(&[&tool("write")]))
+        .policy(judging("careful", gate, move |_| testing::ask("unusual", ApproverClass::Operator)))
+}
+
+#[tokio::test]
+async fn a_pending_call_goes_through_when_it_comes_again_after_an_operators_yes() {
+    let running = heard(asking(ApproverClass::Client));
+    let mut client = running.connect();
+    client.introduce("{}").await;
+    client.tools().await;
+    let text = client.call("mcp__s__write", r#"{"path":"/x"}"#).await.to_json();
+    let id = question(&running).await;
+    assert!(text.contains("approval-pending") && text.contains(&id), "{text}");
+    running.gates.answer(&id, says(true)).await.unwrap();
+    let other = client.call("mcp__s__write", r#"{"path":"/y"}"#).await.to_json();
+    assert!(other.contains("approval-pending"), "{other}");
+    assert!(running.server("s").calls().is_empty());
+    client.call("mcp__s__write", r#"{"path":"/x"}"#).await;
+    assert_eq!(running.server("s").calls(), [r#"write {"name":"write","arguments":{"path":"/x"}}"#]);
+}
+
+#[tokio::test]
+async fn a_quarantined_tool_is_published_at_once_when_an_operator_allows_it() {
+    let running = heard(asks_of(GateName::Listing));
+    let mut client = running.connect();
+    client.introduce("{}").await;
+    assert!(client.tools().await.is_empty());
+    let id = question(&running).await;
+    running.gates.answer(&id, says(true)).await.unwrap();
+    client.expect("notifications/tools/list_changed").await;
+    assert_eq!(client.tools().await, ["mcp__s__write"]);
+}
+
+#[tokio::test]
+async fn a_server_that_is_asked_about_starts_once_an_operator_allows_it() {
+    let running = heard(asks_of(GateName::Config));
+    let mut client = running.connect();
+    client.introduce("{}").await;
+    let id = question(&running).await;
+    running
+        .wait_for("held", |running| running.phase("s") == (Phase::Denied, Some("approval-pending".to_owned())))
+        .await;
+    assert_eq!(running.server("s").launches(), 0);
+    running.gates.answer(&id, says(true)).await.unwrap();
+    running.wait_for("ready", |running| running.phase("s").0 == Phase::Ready).await;
+}
+
+#[tokio::test]
+async fn a_held_result_is_released_or_dropped_by_an_operator() {
+    let running = heard(asks_of(GateName::Result));
+    let mut client = running.connect();
+    client.introduce("{}").await;
+    client.tools().await;
+    for (allow, part) in [(true, r#""name":"write""#), (false, "declined")] {
+        let call = client.start("tools/call", r#"{"name":"mcp__s__write"}"#).await;
+        let id = question(&running).await;
+        running.gates.answer(&id, says(allow)).await.unwrap();
+        let answer = client.answer_to(call).await.to_json();
+        assert!(answer.contains(part) && answer.contains("declined") != allow, "{answer}");
+    }
 }

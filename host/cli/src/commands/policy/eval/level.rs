@@ -41,7 +41,7 @@ impl Level {
         let decision = match &record.decision {
             RecordedDecision::Refused(_) => Self::Block,
             RecordedDecision::Approved | RecordedDecision::Quarantined(_) => Self::Ask,
-            RecordedDecision::Cleared | RecordedDecision::Edited => Self::Pass,
+            RecordedDecision::Cleared | RecordedDecision::Edited | RecordedDecision::Revoked => Self::Pass,
         };
         let findings = record.policies.iter().flat_map(|policy| &policy.findings);
         let found = findings.map(|finding| if finding.severity == Severity::Info { Self::Note } else { Self::Flag });

@@ -1,0 +1,42 @@
+//! The operator's surface: questions of running gateways, seen and answered from another terminal.
+//!
+//! Each gateway listens on a Unix socket of its own in the home: a file that only its owner can open, in a folder that
+//! only its owner can enter, and whoever connects must be the same user. Commands find the gateways by listing the
+//! folder. A message is one line of JSON; lengths, counts and waits are bounded on both sides.
+//!
+//! | request | answer |
+//! | --- | --- |
+//! | `{"do":"list"}` | a line `{"pending":…}` for each question, then `{"end":true}` |
+//! | `{"do":"watch"}` | the same, at once and again after each change, until the connection ends |
+//! | `{"do":"answer","id":…,"allow":…,"for":…,"constrain":…,"passphrase":…}` | `{"done":"released"}` or `{"done":"kept"}` |
+//! | `{"do":"rejudge"}` | `{"done":"rejudged"}` |
+//!
+//! Anything that fails is answered by `{"error":CODE,"message":…}`.
+
+mod connection;
+mod gateways;
+mod line;
+mod message;
+mod proof;
+mod serve;
+
+pub(crate) use connection::{AnswerRequest, Connection, ConnectionError};
+pub(crate) use gateways::{Gateways, remove as forget};
+pub(crate) use message::{Shown, shown_to_value};
+pub(crate) use proof::Passphrase;
+pub(crate) use serve::Surface;
+
+/// The folder in the home that holds the sockets.
+const FOLDER: &str = "approvals";
+
+/// A request fits in so many bytes: the largest has a constraint of a few kilobytes.
+const LONGEST_REQUEST: usize = 256 * 1024;
+
+/// An answer fits in so many bytes: a question shows 4 KiB of arguments, escaped, and as much of each policy's words.
+const LONGEST_ANSWER: usize = 1024 * 1024;
+
+/// A line is written and read within so long, or the connection ends. Deriving a key from a passphrase is part of it.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(20);
+
+#[cfg(test)]
+mod tests;
