@@ -294,3 +294,20 @@ fn translate(error: CallError) -> LinkError {
         CallError::Unattributed | CallError::Cancelled => LinkError::Malformed { detail: error.to_string() },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use portcullis_supervisor::{LookupError, PrepareError};
+
+    use super::*;
+
+    #[test]
+    fn a_program_that_does_not_exist_is_not_tried_again_and_a_refusal_of_the_system_is() {
+        let missing = LookupError::NotFound { command: "nothing".to_owned(), searched: "/bin".to_owned() };
+        assert!(is_lasting(&SpawnError::Prepare(PrepareError::Lookup(missing))));
+        assert!(is_lasting(&SpawnError::Prepare(PrepareError::Unfit)));
+        let refused = || std::io::Error::from(std::io::ErrorKind::WouldBlock);
+        assert!(!is_lasting(&SpawnError::Supervisor(refused())));
+        assert!(!is_lasting(&SpawnError::Prepare(PrepareError::System(refused()))));
+    }
+}
