@@ -4,6 +4,7 @@
 
 mod clients;
 mod control;
+mod through;
 
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_portcullis-tested");

@@ -1,5 +1,7 @@
 //! A client, the gateway, and a scripted server, connected once for all cases of a property.
 
+use std::time::Duration;
+
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
 use portcullis_tests::{Client, Home, Scripted};
@@ -10,8 +12,21 @@ use crate::{PATIENCE, PROGRAM};
 const POLICIES: [&str; 7] =
     ["config-screen", "description-scan", "pins", "trust", "result-sanitizer", "flow", "server-requests"];
 
+/// Which era all three speak.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Era {
+    /// That with a handshake.
+    Handshake,
+    /// The stateless one.
+    Stateless,
+}
+
+/// Both eras.
+pub(crate) const ERAS: [Era; 2] = [Era::Handshake, Era::Stateless];
+
 /// The three, connected.
 pub(crate) struct Scene {
+    era: Era,
     client: Client,
     pub(crate) server: Scripted,
     home: Home,
@@ -23,8 +38,9 @@ impl Scene {
     /// The client's progress token.
     pub(crate) const TOKEN: &str = "a token of the client's own";
 
-    pub(crate) fn start() -> Self {
+    pub(crate) fn start(era: Era) -> Self {
         let server = Scripted::new();
+        server.script().is_stateless = era == Era::Stateless;
         server.script().tools = vec![callable()];
         let mut policies = object! { "required" => vec![Value::from("none")] };
         for policy in POLICIES {
@@ -36,21 +52,36 @@ impl Scene {
             object! { "naming" => "none", "policies" => policies, "mcp_servers" => object! { "scripted" => entry } };
         let home = Home::new(PROGRAM, &Value::from(config).to_json());
         let capabilities = object! { "elicitation" => object! {}, "sampling" => object! {} };
-        let mut client = Client::connect(&mut home.command(&["run"]), capabilities.into());
+        let mut command = home.command(&["run"]);
+        let mut client = match era {
+            Era::Handshake => Client::connect(&mut command, capabilities.into()),
+            Era::Stateless => {
+                let mut client =
+                    Client::connect_stateless(&mut command, capabilities.into()).expect("it speaks the era");
+                let wanted = object! { "toolsListChanged" => true };
+                client.begin("subscriptions/listen", object! { "notifications" => wanted }.into());
+                client
+            }
+        };
         assert_eq!(client.tool_names(), [Self::TOOL], "{}", home.stderr());
-        Self { client, server, home }
+        Self { era, client, server, home }
     }
 
-    /// Lets the server list other tools, and returns what the gateway lists then, the callable tool left out.
-    pub(crate) fn list(&mut self, mut tools: Vec<Value>) -> Vec<Value> {
-        tools.insert(0, callable());
-        self.server.script().tools = tools;
-        self.server.send(&object! { "jsonrpc" => "2.0", "method" => "notifications/tools/list_changed" }.into());
-        let is_change =
-            |message: &Value| message.get("method").and_then(Value::as_str) == Some("notifications/tools/list_changed");
-        let told = self.client.wait_for(PATIENCE, is_change);
-        assert!(told.is_some(), "the client was not told of the change: {}", self.home.stderr());
-        self.client.tools().split_off(1)
+    /// Lets the server list other tools, and returns what the gateway lists once it told of the change, the callable tool
+    /// left out. What it tells may still be of the change before: another list is waited for as long as one may come.
+    pub(crate) fn list(&mut self, tools: &[Value]) -> Vec<Value> {
+        self.server.script().tools = [&[callable()], tools].concat();
+        self.server.tell_of_change();
+        let change = "notifications/tools/list_changed";
+        let is_change = |message: &Value| message.get("method").and_then(Value::as_str) == Some(change);
+        let mut listed = Vec::new();
+        while self.client.wait_for(PATIENCE, is_change).is_some() {
+            listed = self.client.tools().split_off(1);
+            if listed == tools {
+                break;
+            }
+        }
+        listed
     }
 
     /// Calls the tool with those parameters beside its name; the server gives that answer. Returns the reply.
@@ -67,6 +98,34 @@ impl Scene {
     /// Calls the tool; the server asks the client something first. Returns what the client was asked and what the server
     /// was answered.
     pub(crate) fn ask(&mut self, method: &str, params: Value, answer: Value) -> (Value, Value) {
+        match self.era {
+            Era::Handshake => self.ask_by_request(method, params, answer),
+            Era::Stateless => self.ask_by_result(method, params, answer),
+        }
+    }
+
+    fn ask_by_result(&mut self, method: &str, params: Value, answer: Value) -> (Value, Value) {
+        self.prepare(Vec::new());
+        self.server.script().question = Some(object! { "method" => method, "params" => params }.into());
+        let mut call = object! { "name" => Self::TOOL, "arguments" => object! {} };
+        let asking = self.client.request("tools/call", call.clone().into());
+        let requests = asking.result().get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
+        let (key, asked) =
+            requests.iter().next().unwrap_or_else(|| panic!("nothing is asked: {}", asking.message.to_json()));
+        assert_eq!(asked.get("method").and_then(Value::as_str), Some(method));
+        call.insert("inputResponses", object! { key => answer });
+        if let Some(state) = asking.result().get("requestState") {
+            call.insert("requestState", state.clone());
+        }
+        self.client.request("tools/call", call.into()).result();
+        let mut script = self.server.script();
+        script.question = None;
+        let seen = script.calls.pop().expect("the server was called again");
+        let member = |message: &Value, pointer: &str| message.pointer(pointer).cloned().unwrap_or(Value::Null);
+        (member(asked, "/params"), member(&seen, "/inputResponses/question"))
+    }
+
+    fn ask_by_request(&mut self, method: &str, params: Value, answer: Value) -> (Value, Value) {
         let question = object! { "jsonrpc" => "2.0", "id" => "a question", "method" => method, "params" => params };
         self.prepare(vec![question.into()]);
         let id = self.client.begin("tools/call", object! { "name" => Self::TOOL, "arguments" => object! {} }.into());
@@ -91,7 +150,12 @@ impl Scene {
             |method: &str, params: Object| object! { "jsonrpc" => "2.0", "method" => method, "params" => params };
         let (progress_method, log_method) = ("notifications/progress", "notifications/message");
         self.prepare(vec![notification(progress_method, progress).into(), notification(log_method, log).into()]);
-        let meta = object! { "progressToken" => Self::TOKEN };
+        let mut meta = object! { "progressToken" => Self::TOKEN };
+        if self.era == Era::Stateless {
+            // A line that is logged at the last moment may come too late for the client: its request is over then.
+            self.server.script().pause = Duration::from_millis(50);
+            meta.insert("io.modelcontextprotocol/logLevel", "debug");
+        }
         let params = object! { "name" => Self::TOOL, "arguments" => object! {}, "_meta" => meta };
         self.client.request("tools/call", params.into()).result();
         self.server.script().before.clear();
@@ -103,10 +167,19 @@ impl Scene {
         (take(progress_method), take(log_method))
     }
 
+    /// Returns an empty result of the era.
+    pub(crate) fn nothing(&self) -> Object {
+        let mut nothing = object! { "content" => Vec::<Value>::new() };
+        if self.era == Era::Stateless {
+            nothing.insert("resultType", "complete");
+        }
+        nothing
+    }
+
     fn prepare(&self, before: Vec<Value>) {
         let mut script = self.server.script();
         script.before = before;
-        script.answer = object! { "result" => object! { "content" => Vec::<Value>::new() } };
+        script.answer = object! { "result" => self.nothing() };
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use portcullis_model::json::{Object, Value, parse};
 use portcullis_model::object;
@@ -11,20 +11,31 @@ use portcullis_model::object;
 /// Waiting longer means that the message does not come.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// The key under which a message says to which `subscriptions/listen` it belongs (MCP 2026-07-28).
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
 /// What the server is to do, and what it saw.
 #[derive(Debug, Default)]
 pub struct Script {
+    /// Whether it speaks the stateless era, instead of the one with a handshake.
+    pub is_stateless: bool,
     /// The tools it lists.
     pub tools: Vec<Value>,
     /// What it sends before it answers a call: requests of its own (with an id) and notifications. Where the params hold
     /// a `progressToken`, the token of the call takes its place.
     pub before: Vec<Value>,
+    /// How long it waits then.
+    pub pause: Duration,
     /// The answer to a call: `{"result": …}` or `{"error": …}`.
     pub answer: Object,
+    /// What it asks before it answers a call in the stateless era: the request, as it stands in `inputRequests`.
+    pub question: Option<Value>,
     /// The parameters of the calls it got.
     pub calls: Vec<Value>,
     /// The answers to its own requests.
     pub replies: Vec<Value>,
+    /// Under which id it is to tell of changes in the stateless era.
+    listening: Option<Value>,
 }
 
 #[derive(Debug, Default)]
@@ -72,6 +83,23 @@ impl Scripted {
         self.shared.script.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Tells the gateway that the list of tools changed.
+    ///
+    /// # Panics
+    /// Where the gateway does not connect, or does not want to be told.
+    pub fn tell_of_change(&self) {
+        let mut message = object! { "jsonrpc" => "2.0", "method" => "notifications/tools/list_changed" };
+        if self.script().is_stateless {
+            let deadline = Instant::now() + PATIENCE;
+            while self.script().listening.is_none() && Instant::now() < deadline {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let id = self.script().listening.clone().expect("the gateway listens for changes");
+            message.insert("params", object! { "_meta" => object! { SUBSCRIPTION => id } });
+        }
+        self.send(&message.into());
+    }
+
     /// Sends any message to the gateway, waiting for it to connect.
     ///
     /// # Panics
@@ -109,10 +137,31 @@ fn serve(shared: &Shared, stream: TcpStream) {
         let id = message.get("id").cloned();
         let params = message.get("params").cloned().unwrap_or_else(|| Object::new().into());
         match (message.get("method").and_then(Value::as_str), id) {
-            (Some("initialize"), Some(id)) => reply(&out, id, &object! { "result" => hello() }),
+            (Some("server/discover"), Some(id)) if script.is_stateless => {
+                reply(&out, id, &object! { "result" => discovered() });
+            }
+            (Some("subscriptions/listen"), Some(id)) if script.is_stateless => {
+                let meta = object! { SUBSCRIPTION => id.clone() };
+                let wanted = params.get("notifications").cloned().unwrap_or(Value::Null);
+                let params = object! { "notifications" => wanted, "_meta" => meta };
+                let method = "notifications/subscriptions/acknowledged";
+                write(&out, &object! { "jsonrpc" => "2.0", "method" => method, "params" => params }.into());
+                script.listening = Some(id);
+            }
+            (Some("initialize"), Some(id)) if !script.is_stateless => reply(&out, id, &object! { "result" => hello() }),
             (Some("ping"), Some(id)) => reply(&out, id, &object! { "result" => object! {} }),
             (Some("tools/list"), Some(id)) => {
-                let result = object! { "tools" => script.tools.clone() };
+                let mut result = object! { "tools" => script.tools.clone() };
+                if script.is_stateless {
+                    for (key, value) in cacheable().iter() {
+                        result.insert(key, value.clone());
+                    }
+                }
+                reply(&out, id, &object! { "result" => result });
+            }
+            (Some("tools/call"), Some(id)) if script.question.is_some() && params.get("inputResponses").is_none() => {
+                let requests = object! { "question" => script.question.clone().unwrap_or(Value::Null) };
+                let result = object! { "resultType" => "input_required", "inputRequests" => requests };
                 reply(&out, id, &object! { "result" => result });
             }
             (Some("tools/call"), Some(id)) => {
@@ -120,6 +169,7 @@ fn serve(shared: &Shared, stream: TcpStream) {
                 for message in &script.before {
                     write(&out, &with_token(message, &params));
                 }
+                std::thread::sleep(script.pause);
                 script.calls.push(params);
                 if requests == 0 { reply(&out, id, &script.answer) } else { waiting = Some((id, requests)) }
             }
@@ -148,6 +198,17 @@ fn reply(out: &TcpStream, id: Value, answer: &Object) {
         message.insert(key, value.clone());
     }
     write(out, &message.into());
+}
+
+fn cacheable() -> Object {
+    object! { "resultType" => "complete", "ttlMs" => 0_u64, "cacheScope" => "private" }
+}
+
+fn discovered() -> Value {
+    let mut result = cacheable();
+    result.insert("supportedVersions", vec![Value::from("2026-07-28")]);
+    result.insert("capabilities", object! { "tools" => object! { "listChanged" => true }, "logging" => object! {} });
+    result.into()
 }
 
 fn hello() -> Value {
