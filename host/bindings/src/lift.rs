@@ -192,7 +192,10 @@ pub(crate) fn verdict(verdict: types::Verdict, segments: &[Segment]) -> Result<V
         labels: verdict
             .labels
             .into_iter()
-            .map(|label| Ok(Label { segment: segment(label.segment, segments, "a label")?, name: label.name }))
+            .map(|label| {
+                let cause = label.segment.map(|index| segment(index, segments, "a label")).transpose()?;
+                Ok(Label { name: label.name, segment: cause })
+            })
             .collect::<Result<_, _>>()?,
         charges: verdict
             .charges

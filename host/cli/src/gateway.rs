@@ -100,6 +100,7 @@ impl Composition {
             schema_folder: Some(home.folder("cache/schemas").or_exit(Exit::State, "opening the folder for lists")?),
             lock_folder: Some(home.folder("locks").or_exit(Exit::State, "opening the folder for locks")?),
             ready: Some(ready.clone()),
+            pins: Some(Arc::clone(&store) as _),
             ..GatewayOptions::default()
         };
         let gateway = Gateway::new(config, Arc::clone(&gates), options);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{Answer, Digest, Edit, GateName, LabelFact, Segment, ServerName, Subject};
+use portcullis_model::{Answer, Digest, Edit, GateName, Segment, ServerName, Subject};
 
 use crate::approval::{Answered, Asked, Memory, recall};
 use crate::chain::{Heard, Objection, Stance, View, check, evaluate, facts, join_extensions, objection};
@@ -15,7 +15,7 @@ use crate::edits::{Fence, apply, put_up};
 use crate::inbox::{Asking, Hold, Unapproved};
 use crate::passage::{Passage, Refused};
 use crate::segments::{Place, Segmented, TooLarge};
-use crate::session::Pending;
+use crate::session::{Marked, Pending};
 use crate::{
     ActivePolicy, Bound, Cleared, Context, Evaluation, Fault, Gates, PolicySet, Prompt, Receipt, Refusal, RefusalCode,
 };
@@ -64,7 +64,7 @@ pub(crate) trait Payload: Sized + Send {
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) questions: Vec<Asked>,
-    pub(crate) labels: Vec<LabelFact>,
+    pub(crate) labels: Vec<Marked>,
     pub(crate) charges: Vec<Pending>,
     pub(crate) extensions: Object,
     pub(crate) fences: Vec<Fence>,
@@ -134,6 +134,7 @@ pub(crate) async fn pass<P: Payload>(
         Ok(outcome) => outcome,
         Err(refused) => return Err(passage.refuse(refused).await),
     };
+    let texts = labelled_texts(context, &payload, &outcome);
     if let Some((document, _)) = payload.editable() {
         outcome.fenced = put_up(&outcome.fences, document) > 0;
     }
@@ -143,8 +144,20 @@ pub(crate) async fn pass<P: Payload>(
         gates.inbox().settle(&passage.thing(payload.kind()));
     }
     passage.clear(decision).await?;
-    context.session.add_labels(outcome.labels);
+    context.session.learn(outcome.labels, &texts);
     Ok((Cleared::new(payload, receipt), outcome.extensions))
+}
+
+/// Returns the texts that the session is to recognise later: of a labelled result, where a policy of the call gate reads
+/// labels. As they were before the host put fences up, which are no words of the source.
+fn labelled_texts<P: Payload>(context: &Context, payload: &P, outcome: &Outcome) -> Vec<Segment> {
+    if P::GATE != GateName::Result || outcome.labels.is_empty() || !context.set.reads_echoes() {
+        return Vec::new();
+    }
+    match payload.subject() {
+        Ok(Segmented { subject: Subject::Result(subject), .. }) => subject.segments,
+        Ok(_) | Err(TooLarge) => Vec::new(),
+    }
 }
 
 /// Applies the charges of a passage at once, or says which exceeded its limit.
@@ -164,7 +177,7 @@ async fn settle<P: Payload>(passage: &mut Passage<'_>, payload: &mut P) -> Resul
     let mut set = Arc::clone(&passage.context.set);
     let mut answered: Vec<Answered> = Vec::new();
     let mut edited = false;
-    let mut labels: Vec<LabelFact> = Vec::new();
+    let mut labels: Vec<Marked> = Vec::new();
     for prompts in 0..=MOST_PROMPTS {
         let mut outcome = converge(passage, &set, payload).await?;
         if outcome.edited {
@@ -272,7 +285,7 @@ async fn converge<P: Payload>(passage: &mut Passage<'_>, set: &PolicySet, payloa
     }
     for round in 1..=MOST_ROUNDS {
         outcome.rounds = round;
-        if !run_round(passage, &chain.policies, payload, &mut outcome).await? {
+        if !run_round(passage, chain, payload, &mut outcome).await? {
             return Ok(outcome);
         }
         outcome.edited = true;
@@ -293,14 +306,18 @@ pub(crate) fn open_gate<'s>(passage: &mut Passage<'_>, set: &'s PolicySet) -> Re
 /// Lets the chain judge once. Returns true where its edits changed the value.
 async fn run_round<P: Payload>(
     passage: &mut Passage<'_>,
-    policies: &[Arc<ActivePolicy>],
+    chain: &crate::set::Chain,
     payload: &mut P,
     outcome: &mut Outcome,
 ) -> Result<bool, Refused> {
+    let policies = &chain.policies;
     let round = outcome.rounds;
     let too_large = |TooLarge| Refused::by_host(RefusalCode::TooLarge, "the text is larger than a gate judges");
     let Segmented { subject, encoded } = payload.subject().map_err(too_large)?;
-    let facts = facts(passage.gates, passage.context, &passage.server, round);
+    let mut facts = facts(passage.gates, passage.context, &passage.server, round);
+    if chain.reads_echoes {
+        passage.context.session.echoes(segments(&subject), &mut facts);
+    }
     let evaluations = evaluate(policies, passage.context, &passage.gates.meters, &facts, &subject).await;
     let segments = segments(&subject);
     let view = View {

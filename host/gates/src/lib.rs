@@ -11,6 +11,7 @@ mod chain;
 mod cleared;
 mod context;
 mod display;
+mod echo;
 mod edits;
 mod evaluate;
 mod gates;

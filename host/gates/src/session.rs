@@ -5,12 +5,26 @@ mod registry;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use portcullis_model::{ClientFacts, Era, LabelFact, Principal, SessionId};
+use portcullis_model::{ClientFacts, Era, Facts, LabelFact, Principal, Segment, SessionId};
 
+use crate::echo::Echoes;
 use crate::grant::new_id;
-
 pub(crate) use meters::{Meters, Pending};
 pub use registry::{Sessions, TooManySessions};
+
+/// A label that a verdict set, with where the segment stands that caused it; nothing where the whole subject did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Marked {
+    pub(crate) fact: LabelFact,
+    pub(crate) pointer: Option<String>,
+}
+
+impl Marked {
+    /// Returns true where it says all that a label of this name for this place says.
+    pub(crate) fn covers(&self, name: &str, pointer: Option<&str>) -> bool {
+        self.fact.name == name && self.pointer.as_deref().is_none_or(|known| Some(known) == pointer)
+    }
+}
 
 /// One session: a stdio process, a legacy HTTP session, or a stateless client with its idle window.
 #[derive(Debug)]
@@ -27,13 +41,15 @@ pub struct Session {
     labels: Mutex<Vec<LabelFact>>,
     /// Tells it from an earlier session of the same id, whose approvals ended with it.
     instance: String,
+    /// Content that carries labels, so that it is recognised in arguments.
+    echoes: Mutex<Echoes>,
 }
 
 impl Session {
     /// Builds a session that remembers nothing yet.
     pub fn new(id: SessionId, principal: Principal, client: ClientFacts, era: Era) -> Self {
         let instance = format!("{}#{}", id.as_str(), new_id(12));
-        Self { id, principal, client, era, labels: Mutex::default(), instance }
+        Self { id, principal, client, era, labels: Mutex::default(), instance, echoes: Mutex::default() }
     }
 
     /// Returns the labels, each with the source that set it first.
@@ -41,12 +57,15 @@ impl Session {
         lock(&self.labels).clone()
     }
 
-    /// Adds labels. One that is there keeps its first source.
-    pub(crate) fn add_labels(&self, new: impl IntoIterator<Item = LabelFact>) {
+    /// Adds labels, and remembers the texts that they are for. A label that is there keeps its first source.
+    pub(crate) fn learn(&self, marked: Vec<Marked>, texts: &[Segment]) {
+        if !texts.is_empty() {
+            lock(&self.echoes).learn(&marked, texts);
+        }
         let mut labels = lock(&self.labels);
-        for label in new {
-            if !labels.iter().any(|known| known.name == label.name) {
-                labels.push(label);
+        for Marked { fact, pointer: _ } in marked {
+            if !labels.iter().any(|known| known.name == fact.name) {
+                labels.push(fact);
             }
         }
     }
@@ -54,6 +73,13 @@ impl Session {
     /// Returns the name that no other session had or will have: what is approved for a session is bound to it.
     pub(crate) fn instance(&self) -> &str {
         &self.instance
+    }
+
+    /// Tells what of the arguments of a call is known from labelled content.
+    pub(crate) fn echoes(&self, arguments: &[Segment], facts: &mut Facts) {
+        let found = lock(&self.echoes).find(arguments);
+        facts.echoes = found.echoes;
+        facts.echoes_incomplete = found.incomplete;
     }
 }
 

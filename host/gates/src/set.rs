@@ -75,6 +75,9 @@ pub struct ActivePolicy {
 pub(crate) struct Chain {
     pub(crate) policies: Vec<Arc<ActivePolicy>>,
     pub(crate) digests: Arc<[Digest]>,
+    /// True where a policy of the call gate declares labels: what it marked at one gate it reads at the other. Without
+    /// one, nobody pays for echoes.
+    pub(crate) reads_echoes: bool,
 }
 
 impl Chain {
@@ -82,7 +85,9 @@ impl Chain {
         let judges = |policy: &&Arc<ActivePolicy>| policy.mode != Mode::Off && policy.gates.contains(&gate);
         let policies: Vec<_> = policies.iter().filter(judges).cloned().collect();
         let digests = policies.iter().map(|policy| policy.digest).collect();
-        Self { policies, digests }
+        let reads_echoes =
+            gate == GateName::Call && policies.iter().any(|policy| !policy.description.labels.is_empty());
+        Self { policies, digests, reads_echoes }
     }
 }
 
@@ -133,6 +138,11 @@ impl PolicySet {
             GateName::Result => result,
             GateName::Request => request,
         }
+    }
+
+    /// Returns true where a policy of the call gate reads what labelled content was seen before.
+    pub(crate) fn reads_echoes(&self) -> bool {
+        self.judging(GateName::Call).reads_echoes
     }
 
     /// Returns the required policy whose absence keeps a gate shut.

@@ -24,6 +24,7 @@ mod notice;
 mod options;
 mod pages;
 mod peer;
+mod pins;
 mod pool;
 mod publish;
 mod reach;

@@ -91,6 +91,8 @@ pub struct Echo {
     pub prose: bool,
     /// Length of the matched source in bytes.
     pub length: u32,
+    /// Number of the text that it came from, within the session.
+    pub text: u32,
 }
 
 /// The current sum of one meter and key.

@@ -82,8 +82,8 @@ pub enum Decision {
 pub struct Label {
     /// A label that the policy declared.
     pub name: String,
-    /// Index of the segment that caused it.
-    pub segment: u32,
+    /// Index of the segment that caused it; nothing where the whole subject did.
+    pub segment: Option<u32>,
 }
 
 /// A wish to count against a limit.

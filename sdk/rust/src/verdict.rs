@@ -67,7 +67,14 @@ impl Verdict {
     /// Labels the session, because of a segment.
     #[must_use]
     pub fn with_label(mut self, name: impl Into<String>, segment: usize) -> Self {
-        self.labels.push(Label { name: name.into(), segment: narrow(segment) });
+        self.labels.push(Label { name: name.into(), segment: Some(narrow(segment)) });
+        self
+    }
+
+    /// Labels the session, because of the whole subject.
+    #[must_use]
+    pub fn with_label_of_all(mut self, name: impl Into<String>) -> Self {
+        self.labels.push(Label { name: name.into(), segment: None });
         self
     }
 

@@ -77,5 +77,6 @@ fn echo(echo: &model::Echo) -> types::Echo<'_> {
         },
         prose: echo.prose,
         length: echo.length,
+        text: echo.text,
     }
 }

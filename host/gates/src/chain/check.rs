@@ -16,7 +16,7 @@ use super::verdict::{Heard, Stance};
 use crate::display::{LONGEST_TEXT, escaped};
 use crate::edits::{Removable, is_identity, may_fence, removable};
 use crate::segments::Place;
-use crate::session::Pending;
+use crate::session::{Marked, Pending};
 use crate::{ActivePolicy, Fault};
 
 /// So many findings of one verdict are kept: an operator reads fewer, and the journal keeps each.
@@ -30,6 +30,10 @@ const MOST_REMOVALS: usize = 1024;
 
 /// So many charges may stand in one verdict: one each for a few meters and keys.
 const MOST_CHARGES: usize = 64;
+
+/// So many labels of one verdict are kept: one each for the texts of a large result. A policy that minds more marks the
+/// whole.
+const MOST_LABELS: usize = 1024;
 
 /// So many things without right are recorded one by one; the first say enough about the policy.
 const MOST_DROPPED: usize = 32;
@@ -210,24 +214,26 @@ impl Checking<'_> {
         Ok(self.rights.fence && self.view.editable.is_some() && may_fence(segment))
     }
 
-    fn labels(&mut self, labels: Vec<Label>) -> Result<Vec<LabelFact>, String> {
-        let mut kept = Vec::with_capacity(labels.len());
+    fn labels(&mut self, labels: Vec<Label>) -> Result<Vec<Marked>, String> {
+        let mut kept: Vec<Marked> = Vec::new();
         for label in labels {
             if !self.policy.description.labels.contains(&label.name) {
                 return Err("a label is not declared".to_owned());
             }
-            if label.segment as usize >= self.view.segments.len() {
+            let cause = label.segment.map(|index| self.view.segments.get(index as usize));
+            if cause == Some(None) {
                 return Err("a label names a segment that does not exist".to_owned());
             }
             if !self.rights.label {
                 self.drop_right("label", &label.name);
                 continue;
             }
-            if kept.iter().any(|known: &LabelFact| known.name == label.name) {
+            let pointer = cause.flatten().map(|segment| segment.pointer.clone());
+            if kept.len() >= MOST_LABELS || kept.iter().any(|known| known.covers(&label.name, pointer.as_deref())) {
                 continue;
             }
             let (server, tool) = (self.view.server.to_owned(), self.view.name.to_owned());
-            kept.push(LabelFact { name: label.name, server, tool });
+            kept.push(Marked { fact: LabelFact { name: label.name, server, tool }, pointer });
         }
         Ok(kept)
     }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use portcullis_model::json::Object;
-use portcullis_model::{Denial, Edit, Finding, LabelFact, Question, RuleId};
+use portcullis_model::{Denial, Edit, Finding, Question, RuleId};
 
 use crate::display::{LONGEST_TEXT, escaped};
-use crate::session::Pending;
+use crate::session::{Marked, Pending};
 use crate::{ActivePolicy, Cost, Fault, Mode, OnFault, PolicyOutcome, PolicyRecord, RefusalCode};
 
 /// What a policy wants to happen, after its rights.
@@ -29,7 +29,7 @@ pub(crate) struct Heard {
     pub(crate) stance: Stance,
     pub(crate) findings: Vec<Finding>,
     pub(crate) edits: Vec<Edit>,
-    pub(crate) labels: Vec<LabelFact>,
+    pub(crate) labels: Vec<Marked>,
     pub(crate) charges: Vec<Pending>,
     pub(crate) extensions: Object,
     pub(crate) dropped: Vec<String>,

@@ -22,16 +22,17 @@ fn pending(key: &str, amount: u64, limit: u64) -> Pending {
     }
 }
 
-fn label(name: &str, server: &str) -> LabelFact {
-    LabelFact { name: name.to_owned(), server: server.to_owned(), tool: "tool".to_owned() }
+fn label(name: &str, server: &str) -> Marked {
+    let fact = LabelFact { name: name.to_owned(), server: server.to_owned(), tool: "tool".to_owned() };
+    Marked { fact, pointer: None }
 }
 
 #[test]
 fn labels_only_grow_and_keep_their_first_source() {
     let session = crate::testing::session("one");
-    session.add_labels([label("a", "first")]);
-    session.add_labels([label("a", "second"), label("b", "second")]);
-    assert_eq!(session.labels(), [label("a", "first"), label("b", "second")]);
+    session.learn(vec![label("a", "first")], &[]);
+    session.learn(vec![label("a", "second"), label("b", "second")], &[]);
+    assert_eq!(session.labels(), [label("a", "first").fact, label("b", "second").fact]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -100,7 +101,7 @@ fn open(sessions: &Sessions, id: &str, era: Era) -> Result<Arc<Session>, TooMany
 #[tokio::test(start_paused = true)]
 async fn a_stateless_session_ends_after_its_idle_window_and_comes_back_without_labels() {
     let sessions = Sessions::default();
-    open(&sessions, "one", Era::Stateless).unwrap().add_labels([label("a", "s")]);
+    open(&sessions, "one", Era::Stateless).unwrap().learn(vec![label("a", "s")], &[]);
     advance(Duration::from_mins(29)).await;
     assert_eq!(open(&sessions, "one", Era::Stateless).unwrap().labels().len(), 1);
     advance(Duration::from_mins(30)).await;
@@ -112,7 +113,7 @@ async fn a_stateless_session_ends_after_its_idle_window_and_comes_back_without_l
 async fn a_session_of_the_initialize_era_lives_until_it_is_closed() {
     let sessions = Sessions::default();
     let id = SessionId::parse("one").unwrap();
-    open(&sessions, "one", Era::Initialize).unwrap().add_labels([label("a", "s")]);
+    open(&sessions, "one", Era::Initialize).unwrap().learn(vec![label("a", "s")], &[]);
     advance(Duration::from_hours(48)).await;
     assert_eq!(sessions.get(&id, &principal("user")).unwrap().labels().len(), 1);
     assert!(sessions.get(&id, &principal("other")).is_none());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use portcullis_gates::{Call, Context, ServerMessage};
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{CallKind, PinState, ResultKind};
+use portcullis_model::{CallKind, ResultKind};
 
 use super::breaker::Held;
 use super::deliver::Delivery;
@@ -96,7 +96,7 @@ impl Fleet {
             name: route.name.clone(),
             utility: route.utility.is_some(),
             annotations: route.annotations.clone(),
-            pin: PinState::Unpinned,
+            pin: self.shared.pins.state(server.name(), route.kind, &route.name),
             definition: route.definition,
             params,
         };

@@ -1,6 +1,7 @@
 //! What a gateway is told besides the config.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_model::Secret;
@@ -34,6 +35,8 @@ pub struct GatewayOptions {
     /// Becomes true once there are policies to judge by. Clients are greeted before, servers are started after: so the
     /// first lists wait for the policies and are not empty because every gate was still shut.
     pub ready: Option<tokio::sync::watch::Receiver<bool>>,
+    /// Where approved definitions are kept; where nothing is said, none are, and no change is noticed.
+    pub pins: Option<Arc<dyn portcullis_store::Pins>>,
 }
 
 impl Default for GatewayOptions {
@@ -49,6 +52,7 @@ impl Default for GatewayOptions {
             schema_folder: None,
             lock_folder: None,
             ready: None,
+            pins: None,
         }
     }
 }

@@ -59,12 +59,16 @@ impl Fleet {
             if item.kind == ItemKind::Tool && !filter.keeps(&item.name) {
                 offer.leave_out(item.kind, &item.name, Reason::Filtered);
             } else {
-                wanted.push(Listed { item, pinned: None });
+                wanted.push(item);
             }
         }
+        let pinned = self.shared.pins.of(server.name(), &wanted).await;
+        let wanted: Vec<_> = wanted.into_iter().zip(pinned).map(|(item, pinned)| Listed { item, pinned }).collect();
         let catalogue = self.snapshot().catalogue.entries();
         let context = self.own_context(server);
-        for outcome in self.scan_patiently(&context, &wanted, &catalogue).await {
+        let outcomes = self.scan_patiently(&context, &wanted, &catalogue).await;
+        self.shared.pins.accept(server.name(), &context.set, &wanted, &outcomes).await;
+        for outcome in outcomes {
             offer.push(outcome);
         }
         offer

@@ -7,6 +7,7 @@ use portcullis_config::{Approvals, Config, Naming, Server, StatusTool};
 use portcullis_gates::{Context, Gates, NoApprover, Session};
 use portcullis_model::{ClientFacts, Era, Principal, SessionId};
 
+use super::pins::PinBook;
 use super::{GatewayOptions, Launcher};
 
 /// What of the config counts now. Immutable: a change of the config makes another one.
@@ -34,6 +35,8 @@ pub(crate) struct Shared {
     pub(crate) gates: Arc<Gates>,
     pub(crate) options: GatewayOptions,
     pub(crate) launcher: Arc<dyn Launcher>,
+    /// Approved definitions.
+    pub(crate) pins: PinBook,
     pub(crate) arrangement: ArcSwap<Arrangement>,
     /// What of the config is not in use, for the operator.
     pub(crate) config_note: Mutex<Option<String>>,
@@ -55,7 +58,9 @@ impl Shared {
         launcher: Arc<dyn Launcher>,
     ) -> Self {
         let arrangement = ArcSwap::from_pointee(Arrangement::of(config));
-        Self { gates, options, launcher, arrangement, config_note: Mutex::default(), own: Arc::new(own_session()) }
+        let pins = PinBook::new(options.pins.clone());
+        let own = Arc::new(own_session());
+        Self { gates, options, launcher, pins, arrangement, config_note: Mutex::default(), own }
     }
 
     /// Returns the context of a passage that no client asked for.

@@ -14,6 +14,8 @@ pub fn breaches(description: &Description, segments: &[Segment], verdict: &Verdi
     for label in &verdict.labels {
         checker.right(Rights::LABEL, "label");
         checker.expect(description.labels.contains(&label.name), || format!("label `{}` is not declared", label.name));
+        let exists = label.segment.is_none_or(|segment| (segment as usize) < segments.len());
+        checker.expect(exists, || format!("label `{}` names a segment that does not exist", label.name));
     }
     for charge in &verdict.charges {
         checker.right(Rights::CHARGE, "charge");

@@ -87,8 +87,23 @@ struct StatedEcho {
     server: String,
     tool: String,
     #[serde(default)]
+    encoding: EncodingName,
+    #[serde(default)]
     prose: bool,
     length: u32,
+    #[serde(default)]
+    text: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum EncodingName {
+    #[default]
+    Plain,
+    Base64,
+    Hex,
+    Percent,
+    Reversed,
 }
 
 impl Stated {
@@ -145,8 +160,15 @@ fn echo(echo: &StatedEcho) -> Echo {
         label: echo.label.clone(),
         server: echo.server.clone(),
         tool: echo.tool.clone(),
-        encoding: Encoding::Plain,
+        encoding: match echo.encoding {
+            EncodingName::Plain => Encoding::Plain,
+            EncodingName::Base64 => Encoding::Base64,
+            EncodingName::Hex => Encoding::Hex,
+            EncodingName::Percent => Encoding::Percent,
+            EncodingName::Reversed => Encoding::Reversed,
+        },
         prose: echo.prose,
         length: echo.length,
+        text: echo.text,
     }
 }

@@ -33,7 +33,8 @@ pub fn show(segments: &[Segment], verdict: &Verdict) -> String {
         }
     }
     for label in &verdict.labels {
-        line(format!("label {} because of {}", label.name, pointer(segments, label.segment)));
+        let cause = label.segment.map_or_else(|| "the whole".to_owned(), |segment| pointer(segments, segment));
+        line(format!("label {} because of {cause}", label.name));
     }
     for charge in &verdict.charges {
         line(format!("charge {} {} by {} up to {}", charge.meter, charge.key, charge.amount, charge.limit));

@@ -182,7 +182,7 @@ impl<'a> Scanning<'a> {
         let session = Arc::clone(&self.passage.context.session);
         match self.passage.clear(decision).await {
             Ok(()) => {
-                session.add_labels(self.outcome.labels);
+                session.learn(self.outcome.labels, &[]);
                 Ok(Cleared::new(self.item, receipt))
             }
             Err(refusal) => Err(Withheld { kind, name, reason: WithheldReason::Hidden, refusal }),

@@ -76,7 +76,7 @@ async fn a_missing_required_policy_keeps_its_gate_shut_and_no_other() {
 #[tokio::test]
 async fn a_policy_in_shadow_is_recorded_and_never_applied() {
     let mut verdict = deny("no");
-    verdict.labels = vec![Label { name: "read:untrusted".to_owned(), segment: 0 }];
+    verdict.labels = vec![Label { name: "read:untrusted".to_owned(), segment: Some(0) }];
     verdict.charges = vec![charge(5, 1)];
     let shadow = ActivePolicy { mode: Mode::Shadow, ..on_call("shadow", verdict) };
     let (gates, journal) = gates(vec![shadow]);
@@ -99,7 +99,7 @@ async fn a_policy_that_is_off_is_not_evaluated() {
 #[tokio::test]
 async fn what_exceeds_the_rights_is_dropped_and_recorded() {
     let everything = Verdict {
-        labels: vec![Label { name: "read:untrusted".to_owned(), segment: 0 }],
+        labels: vec![Label { name: "read:untrusted".to_owned(), segment: Some(0) }],
         charges: vec![charge(9, 1)],
         edits: vec![blank(span(1, 0, 2)), Edit::Fence { rule: rule_id("rule"), segment: 1 }],
         ..deny("no")
@@ -161,11 +161,11 @@ async fn verdicts_that_break_the_contract_are_faults() {
         ("a flood of questions", Verdict { decision: Decision::Ask(vec![question; 17]), ..Verdict::allow() }),
         (
             "an undeclared label",
-            Verdict { labels: vec![Label { name: "made-up".to_owned(), segment: 0 }], ..Verdict::allow() },
+            Verdict { labels: vec![Label { name: "made-up".to_owned(), segment: Some(0) }], ..Verdict::allow() },
         ),
         (
             "a label of no segment",
-            Verdict { labels: vec![Label { name: "read:untrusted".to_owned(), segment: 9 }], ..Verdict::allow() },
+            Verdict { labels: vec![Label { name: "read:untrusted".to_owned(), segment: Some(9) }], ..Verdict::allow() },
         ),
         (
             "an undeclared meter",
@@ -208,7 +208,8 @@ async fn labels_of_a_cleared_passage_stay_with_the_session_and_reach_the_facts()
             }),
         )
     };
-    let verdict = Verdict { labels: vec![Label { name: "read:untrusted".to_owned(), segment: 0 }], ..Verdict::allow() };
+    let verdict =
+        Verdict { labels: vec![Label { name: "read:untrusted".to_owned(), segment: Some(0) }], ..Verdict::allow() };
     let (gates, _) = gates(vec![reader, policy("marker", &[GateName::Result], says(verdict))]);
     let context = context(&gates);
     gates.call(&context, call("{}")).await.unwrap();
@@ -221,7 +222,7 @@ async fn labels_of_a_cleared_passage_stay_with_the_session_and_reach_the_facts()
 #[tokio::test]
 async fn labels_and_charges_of_a_refused_passage_are_not_applied() {
     let verdict = Verdict {
-        labels: vec![Label { name: "read:untrusted".to_owned(), segment: 0 }],
+        labels: vec![Label { name: "read:untrusted".to_owned(), segment: Some(0) }],
         charges: vec![charge(1, 1)],
         ..Verdict::allow()
     };

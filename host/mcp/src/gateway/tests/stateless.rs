@@ -131,7 +131,7 @@ async fn what_the_gates_remember_is_shared_by_all_requests_of_a_process() {
         testing::Judge(|facts: &portcullis_model::Facts, subject: &Subject| {
             let mut verdict = Verdict::allow();
             if matches!(subject, Subject::Result(_)) {
-                verdict.labels.push(portcullis_model::Label { name: "read:untrusted".to_owned(), segment: 0 });
+                verdict.labels.push(portcullis_model::Label { name: "read:untrusted".to_owned(), segment: Some(0) });
             } else if facts.labels.iter().any(|label: &LabelFact| label.name == "read:untrusted") {
                 verdict = testing::deny("marked");
             }

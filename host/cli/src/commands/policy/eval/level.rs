@@ -119,13 +119,23 @@ impl Outcome {
             reasons.extend(policy.findings.iter().map(|finding| format!("{name} {}", finding.rule)));
             match &policy.outcome {
                 PolicyOutcome::Allow => {}
-                PolicyOutcome::Ask(codes) => reasons.extend(codes.iter().map(|code| format!("{name} asks {code}"))),
-                PolicyOutcome::Deny(code) => reasons.push(format!("{name} denies {code}")),
+                PolicyOutcome::Ask(codes) => {
+                    reasons.extend(codes.iter().map(|code| format!("{name} asks {}", without_digest(code))))
+                }
+                PolicyOutcome::Deny(code) => reasons.push(format!("{name} denies {}", without_digest(code))),
                 PolicyOutcome::Fault(fault) => reasons.push(format!("{name} broke {}", fault.code())),
             }
         }
         reasons.sort();
         reasons.dedup();
         reasons
+    }
+}
+
+/// Returns a code without the digest of what it is about, as some end with: one rule is one reason.
+fn without_digest(code: &str) -> &str {
+    match code.rsplit_once('-') {
+        Some((rule, digest)) if digest.len() >= 32 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()) => rule,
+        Some(_) | None => code,
     }
 }
