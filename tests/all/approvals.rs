@@ -155,7 +155,7 @@ fn gateways_of_one_home_are_all_found_and_dead_ones_are_cleared_away() {
         pending(&home);
         std::thread::sleep(Duration::from_millis(50));
     }
-    assert_eq!(plain(&mut other, "other").text().contains("approval-pending"), true);
+    assert!(plain(&mut other, "other").text().contains("approval-pending"));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use portcullis_tests::{Client, Home};
 use crate::PROGRAM;
 
 /// A machine that is busy with other tests starts servers slowly. The bound tells a slow one from a broken one.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn config(names: &[&str], more: &[(&str, Value)]) -> String {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/support/misbehaving.py");

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_config::{Approvals, OperatorProof};
-use portcullis_gates::{AnswerEffect, AnswerError, Constraint, Gates, Inbox, OperatorAnswer, Scope};
+use portcullis_gates::{AnswerEffect, Constraint, Gates, Inbox, OperatorAnswer, Scope};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
 use portcullis_store::Home;
@@ -168,7 +168,7 @@ impl Desk {
             changes.borrow_and_update();
             self.list(writer).await?;
             tokio::select! {
-                changed = changes.changed() => if changed.is_err() {
+                told = changes.changed() => if told.is_err() {
                     return Ok(());
                 },
                 // Whoever watches has nothing to say: this is the end, or a mistake.
@@ -197,13 +197,8 @@ impl Desk {
             Ok(AnswerEffect::Released) => object! { "done" => "released" },
             Ok(AnswerEffect::Kept) => object! { "done" => "kept" },
             Err(failed) => {
-                let code = match &failed {
-                    AnswerError::Unknown(_) => "unknown",
-                    AnswerError::Late => "late",
-                    _ => "refused",
-                };
                 let cause = std::error::Error::source(&failed).map(|cause| format!(": {cause}")).unwrap_or_default();
-                error(code, &one_line(&format!("{failed}{cause}")))
+                error(failed.code(), &one_line(&format!("{failed}{cause}")))
             }
         }
     }

@@ -64,6 +64,17 @@ pub enum AnswerError {
     Record(#[source] JournalError),
 }
 
+impl AnswerError {
+    /// Returns the stable code: `unknown`, `late` or `refused`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unknown(_) => "unknown",
+            Self::Late => "late",
+            Self::Constraint | Self::NotRemembered | Self::TooLarge | Self::Keep(_) | Self::Record(_) => "refused",
+        }
+    }
+}
+
 /// A question that nobody waits for, taken out to be answered.
 struct Decided {
     questions: Vec<Bound>,

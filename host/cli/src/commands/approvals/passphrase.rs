@@ -22,15 +22,14 @@ pub(super) fn set(home: &Home, arguments: &arguments::Passphrase) -> Result<Exit
         say(if removed { "removed; running gateways ask for it until they end" } else { "none was set" });
         return Ok(Exit::Success);
     }
-    let text = match &arguments.file {
-        Some(file) => from_file(file)?,
-        None => {
-            let text = ask("New passphrase: ")?;
-            if ask("Once more: ")? != text {
-                return Err(Failure::new(Exit::Failed, "the two are not the same"));
-            }
-            text
+    let text = if let Some(file) = &arguments.file {
+        from_file(file)?
+    } else {
+        let text = ask("New passphrase: ")?;
+        if ask("Once more: ")? != text {
+            return Err(Failure::new(Exit::Failed, "the two are not the same"));
         }
+        text
     };
     Passphrase::set(home, &text).or_exit(Exit::State, "setting the passphrase")?;
     say("set; gateways that start from now on ask for it");
