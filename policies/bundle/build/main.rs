@@ -11,8 +11,16 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// The policies of the bundle, by the name of their folder. Each exports at least one gate.
-const POLICIES: &[&str] =
-    &["config-screen", "description-scan", "environment", "flow", "pins", "result-sanitizer", "server-requests", "trust"];
+const POLICIES: &[&str] = &[
+    "config-screen",
+    "description-scan",
+    "environment",
+    "flow",
+    "pins",
+    "result-sanitizer",
+    "server-requests",
+    "trust",
+];
 
 fn main() -> Result<(), Failure> {
     let bundle = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);

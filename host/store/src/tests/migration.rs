@@ -1,7 +1,10 @@
 use portcullis_gates::Journal as _;
 
 use super::{block_on, home, record, store};
-use crate::{Durability, GrantList as _, JournalReader as _, MigrateError, OpenError, Pins as _, Query, SqliteStore, StoreOptions};
+use crate::{
+    Durability, GrantList as _, JournalReader as _, MigrateError, OpenError, Pins as _, Query, SqliteStore,
+    StoreOptions,
+};
 use crate::{migrate, open};
 
 #[test]

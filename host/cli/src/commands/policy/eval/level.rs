@@ -120,7 +120,7 @@ impl Outcome {
             match &policy.outcome {
                 PolicyOutcome::Allow => {}
                 PolicyOutcome::Ask(codes) => {
-                    reasons.extend(codes.iter().map(|code| format!("{name} asks {}", without_digest(code))))
+                    reasons.extend(codes.iter().map(|code| format!("{name} asks {}", without_digest(code))));
                 }
                 PolicyOutcome::Deny(code) => reasons.push(format!("{name} denies {}", without_digest(code))),
                 PolicyOutcome::Fault(fault) => reasons.push(format!("{name} broke {}", fault.code())),
