@@ -38,7 +38,7 @@ fn fourteen_real_servers_list_as_many_tools_as_directly_in_both_eras() {
         (handshake, stateless.map(|mut client| client.tools().len()))
     };
     let direct: Vec<(usize, Option<usize>)> = servers.iter().map(direct).collect();
-    let home = Home::new(PROGRAM, &config_of(&servers, &folder.path().join("memory.jsonl")));
+    let home = Home::new(PROGRAM, &config_of(&servers, &folder.path().join("memory.jsonl"), "auto"));
     let of_handshake = Client::connect(&mut home.command(&["run"]), none()).tools();
     let stateless = Client::connect_stateless(&mut home.command(&["run"]), none());
     let of_stateless = stateless.expect("the gateway speaks the era").tools();

@@ -56,11 +56,11 @@ fn serve_page() -> String {
 }
 
 /// Writes the config of all servers; their environment is what the gateway's default passes on.
-pub(crate) fn config_of(servers: &[Installed], memory: &Path) -> String {
+pub(crate) fn config_of(servers: &[Installed], memory: &Path, protocol: &str) -> String {
     let mut config = Object::new();
     for server in servers {
         let arguments: Vec<Value> = server.arguments.iter().map(|argument| argument.as_str().into()).collect();
-        let mut entry = object! { "command" => server.command.as_str(), "args" => arguments };
+        let mut entry = object! { "command" => server.command.as_str(), "args" => arguments, "protocol" => protocol };
         if !server.environment.is_empty() {
             let variables = server.environment.iter().map(|(name, value)| (*name, value.as_str()));
             entry.insert(
@@ -77,10 +77,6 @@ pub(crate) fn config_of(servers: &[Installed], memory: &Path) -> String {
         config.insert(server.name, entry);
     }
     Value::from(object! { "mcp_servers" => config }).to_json()
-}
-
-fn texts(values: &[Value]) -> Vec<String> {
-    values.iter().map(Value::to_json).collect()
 }
 
 fn direct(server: &Installed, memory: &Path, capabilities: &Value) -> Client {
@@ -129,19 +125,25 @@ fn real_servers_list_and_answer_the_same_as_directly() {
     };
     let page = serve_page();
     let memory = folder.path().join("memory.jsonl");
-    let home = Home::new(PROGRAM, &config_of(&servers, &memory));
-    for capabilities in [Value::from(object! {}), object! { "roots" => object! {}, "sampling" => object! {} }.into()] {
-        let mut gateway = Client::connect(&mut home.command(&["run"]), capabilities.clone());
-        let tools = gateway.tools();
-        for server in &servers {
-            let mut alone = direct(server, &memory, &capabilities);
-            let expected: Vec<Value> = alone.tools().iter().map(|tool| renamed(server.name, tool)).collect();
-            assert_eq!(texts(&through(&tools, server.name)), texts(&expected), "tools of {}", server.name);
-            let (tool, arguments) = call_of(server.name, folder.path(), &page);
-            let answer = gateway.call(&exposed(server.name, tool), arguments.clone().into());
-            let expected = alone.call(tool, arguments.into());
-            assert_eq!(answer.result().to_json(), expected.result().to_json(), "{tool} of {}", server.name);
-            assert_ne!(expected.result().get("isError"), Some(&Value::Bool(true)), "{tool} failed directly");
+    // Some of these servers write the members of a tool in another order in each era: in the era of the direct client the
+    // very text is compared, in the one that the gateway prefers what it means.
+    for (protocol, shown) in [("legacy", Value::to_json as fn(&Value) -> String), ("auto", Value::to_canonical)] {
+        let home = Home::new(PROGRAM, &config_of(&servers, &memory, protocol));
+        for capabilities in [object! {}, object! { "roots" => object! {}, "sampling" => object! {} }].map(Value::from) {
+            let mut gateway = Client::connect(&mut home.command(&["run"]), capabilities.clone());
+            let tools = gateway.tools();
+            for server in &servers {
+                let mut alone = direct(server, &memory, &capabilities);
+                let expected: Vec<String> =
+                    alone.tools().iter().map(|tool| shown(&renamed(server.name, tool))).collect();
+                let listed: Vec<String> = through(&tools, server.name).iter().map(shown).collect();
+                assert_eq!(listed, expected, "tools of {} ({protocol})", server.name);
+                let (tool, arguments) = call_of(server.name, folder.path(), &page);
+                let answer = gateway.call(&exposed(server.name, tool), arguments.clone().into());
+                let expected = alone.call(tool, arguments.into());
+                assert_eq!(shown(answer.result()), shown(expected.result()), "{tool} of {} ({protocol})", server.name);
+                assert_ne!(expected.result().get("isError"), Some(&Value::Bool(true)), "{tool} failed directly");
+            }
         }
     }
 }
@@ -155,7 +157,7 @@ fn the_official_python_client_lists_and_calls_through_the_gateway() {
             Ok(found) => found,
             Err(reason) => return println!("skipped: the registries cannot be reached: {reason}"),
         };
-    let home = Home::new(PROGRAM, &config_of(&servers, &folder.path().join("memory.jsonl")));
+    let home = Home::new(PROGRAM, &config_of(&servers, &folder.path().join("memory.jsonl"), "auto"));
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("support/official_client.py");
     let output = Command::new(python.join("python"))
         .arg(script)

@@ -33,25 +33,26 @@ pub(crate) fn serve(settings: &Settings, arguments: &Serve) -> Result<Exit, Fail
             .or_exit(Exit::Gateway, format!("listening on {address}"))
             .map_err(|failure| failure.hint("name another with `--address`, such as 127.0.0.1:0 for any free port"))?;
         let address = listener.local_addr().or_exit(Exit::Gateway, "listening")?;
-        announce(address, without_token).or_exit(Exit::Internal, "writing to standard output")?;
+        announce(address, without_token);
         let options = HttpOptions { token, ..HttpOptions::default() };
         let gateway = composition.gateway().clone();
         serve_http(gateway, listener, options, ended.told()).await.or_exit(Exit::Gateway, "serving clients")
     })
 }
 
-/// Says where clients connect to, and how.
-fn announce(address: SocketAddr, without_token: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    writeln!(out, "http://{address}/mcp for all servers, http://{address}/mcp/NAME for one")?;
-    if without_token {
-        writeln!(out, "WITHOUT A TOKEN: every process of this machine can use these servers. Only for tests.")?;
+/// Says where clients connect to, and how. Whoever started the program may read no further than the address, or not at
+/// all: that is no reason to stop serving.
+fn announce(address: SocketAddr, without_token: bool) {
+    let how = if without_token {
         tracing::warn!("serving without a token: every process of this machine can use these servers");
+        "WITHOUT A TOKEN: every process of this machine can use these servers. Only for tests."
     } else {
-        writeln!(
-            out,
-            "clients send the header `Authorization: Bearer TOKEN`; `portcullis token show` prints the token"
-        )?;
+        "clients send the header `Authorization: Bearer TOKEN`; `portcullis token show` prints the token"
+    };
+    // In one write, so that a reader that goes away after the first line has got all of it.
+    let text = format!("http://{address}/mcp for all servers, http://{address}/mcp/NAME for one\n{how}\n");
+    let mut out = io::stdout().lock();
+    if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        tracing::warn!(%error, %address, "nobody reads where this gateway listens");
     }
-    out.flush()
 }

@@ -195,9 +195,9 @@ impl Stage {
 
     fn write_without_hint(&mut self) -> Result<(), DemoError> {
         let answer = self.client.call("mcp__notes__save_note", object! { "title" => "x", "text" => "y" })?;
-        let held = !is_success(&answer) && texts(&answer).contains("no-approver");
+        let held = !is_success(&answer) && texts(&answer).contains("approval-pending");
         self.step(
-            "a tool that may write and does not say so, with nobody to approve",
+            "a tool that may write and does not say so, before anybody approves",
             "nothing: the call did not get there",
             texts(&answer),
             held,

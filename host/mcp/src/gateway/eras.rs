@@ -8,16 +8,30 @@ use super::{Answer, Greeting};
 /// Members of a result that only the stateless era has (MCP 2026-07-28, results and caching).
 const OF_THE_ERA: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
+/// With what a server of the stateless era signs each result, in `_meta`; in the earlier one it says so once, at the start.
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+
 /// Fits what a server answered to the era of the client. Only members that an era defines go; a server of the earlier era
 /// that uses such a name means something else by it.
 pub(super) fn fit(answer: Answer, client: Era, server: &Greeting) -> Answer {
     match answer {
         Ok(Value::Object(mut result)) if client == Era::Initialize && server.is_stateless() => {
             result.retain(|key, _| !OF_THE_ERA.contains(&key));
+            remove_signature(&mut result);
             keep_structured_objects(&mut result);
             Ok(Value::Object(result))
         }
         other => other,
+    }
+}
+
+/// Removes the signature, and a `_meta` that held nothing else.
+fn remove_signature(result: &mut Object) {
+    let Some(meta) = result.get_mut("_meta").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if meta.remove(SERVER_INFO).is_some() && meta.is_empty() {
+        result.remove("_meta");
     }
 }
 
@@ -56,6 +70,17 @@ mod tests {
         assert_eq!(fitted(result, Era::Initialize, "2026-07-28"), r#"{"z":1.0,"content":[]}"#);
         assert_eq!(fitted(result, Era::Stateless, "2026-07-28"), result);
         assert_eq!(fitted(result, Era::Initialize, "2025-11-25"), result);
+    }
+
+    #[test]
+    fn the_signature_of_a_stateless_server_does_not_reach_an_earlier_client() {
+        let signed = r#"{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s"}}}"#;
+        assert_eq!(fitted(signed, Era::Initialize, "2026-07-28"), r#"{"content":[]}"#);
+        assert_eq!(fitted(signed, Era::Stateless, "2026-07-28"), signed);
+        let more = r#"{"_meta":{"a":1,"io.modelcontextprotocol/serverInfo":{"name":"s"}}}"#;
+        assert_eq!(fitted(more, Era::Initialize, "2026-07-28"), r#"{"_meta":{"a":1}}"#);
+        let empty = r#"{"_meta":{}}"#;
+        assert_eq!(fitted(empty, Era::Initialize, "2026-07-28"), empty);
     }
 
     #[test]
