@@ -78,7 +78,7 @@ pub(crate) use peer::ServerPeer;
 /// them. It serves any number of clients; see [`crate::serve_stdio`].
 ///
 /// What servers list and ask depends on what the client declared that it can do. So clients that declared the same share
-/// servers, a [`Fleet`], and clients that declared something else have servers of their own.
+/// servers, a fleet, and clients that declared something else have servers of their own.
 #[derive(Debug)]
 pub struct Gateway {
     shared: Arc<Shared>,

@@ -36,7 +36,7 @@ pub enum Test {
     /// It is one of those values.
     OneOf(Vec<Value>),
     /// It is a path that, component by component, begins with that path. A path that could lead elsewhere than its text
-    /// says (see [`components`]) begins with nothing.
+    /// says (see `components`) begins with nothing.
     PathPrefix(String),
 }
 
