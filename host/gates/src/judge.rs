@@ -1,5 +1,6 @@
 //! The course of a value through a gate that gives verdicts: rounds, questions, admission, record.
 
+mod outcome;
 mod payloads;
 
 use std::sync::Arc;
@@ -9,17 +10,16 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{Answer, Digest, Edit, GateName, Segment, ServerName, Subject};
 
 use crate::approval::{Answered, Asked, Memory, recall};
-use crate::chain::{Heard, Objection, Stance, View, check, evaluate, facts, join_extensions, objection};
+use crate::chain::{Heard, Objection, View, check, evaluate, facts, objection};
 use crate::display::{LONGEST_NAME, escaped};
 use crate::edits::{Fence, apply, put_up};
 use crate::inbox::{Asking, Hold, Unapproved};
 use crate::passage::{Passage, Refused};
 use crate::segments::{Place, Segmented, TooLarge};
-use crate::session::{Marked, Pending};
-use crate::{
-    ActivePolicy, Bound, Cleared, Context, Evaluation, Fault, Gates, PolicySet, Prompt, Receipt, Refusal, RefusalCode,
-};
+use crate::session::Marked;
+use crate::{ActivePolicy, Bound, Cleared, Context, Evaluation, Fault, Gates, PolicySet, Prompt, Refusal, RefusalCode};
 
+pub(crate) use outcome::Outcome;
 pub(crate) use payloads::shown_launch;
 
 /// A chain runs at most so often on one value (design §5): removing a hidden character can complete a hidden word, and
@@ -58,61 +58,6 @@ pub(crate) trait Payload: Sized + Send {
     fn shown_definition(&self) -> String;
     /// False where the definition is no longer what was judged.
     fn is_current(&self, context: &Context) -> bool;
-}
-
-/// What the rounds of a chain came to.
-#[derive(Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) questions: Vec<Asked>,
-    pub(crate) labels: Vec<Marked>,
-    pub(crate) charges: Vec<Pending>,
-    pub(crate) extensions: Object,
-    pub(crate) fences: Vec<Fence>,
-    /// True where a fence stands.
-    pub(crate) fenced: bool,
-    pub(crate) edited: bool,
-    pub(crate) rounds: u32,
-    pub(crate) digests: Arc<[Digest]>,
-}
-
-impl Outcome {
-    /// Takes over what a policy wished for in one round. What was asked, marked or charged in an earlier round stays:
-    /// otherwise one policy could edit away the reason of another.
-    pub(crate) fn take(&mut self, gate: GateName, heard: &mut Heard) -> Result<(), Refused> {
-        if let Stance::Ask(questions) = &heard.stance {
-            for question in questions {
-                Asked::new(gate, &heard.policy.description.name, question.clone()).add_to(&mut self.questions);
-            }
-        }
-        self.labels.append(&mut heard.labels);
-        for charge in heard.charges.drain(..) {
-            match self.charges.iter_mut().find(|known| known.is_same_count(&charge)) {
-                Some(known) => {
-                    known.amount = known.amount.max(charge.amount);
-                    known.limit = known.limit.min(charge.limit);
-                }
-                None => self.charges.push(charge),
-            }
-        }
-        if gate != GateName::Request {
-            // Nobody reads them elsewhere.
-            return Ok(());
-        }
-        join_extensions(&mut self.extensions, std::mem::take(&mut heard.extensions)).map_err(|contradiction| {
-            let policy = &heard.policy.description.name;
-            Refused::by_policy(RefusalCode::Contradiction, policy, contradiction.to_string())
-        })
-    }
-
-    pub(crate) fn receipt(&self, gate: GateName, generation: u64) -> Receipt {
-        Receipt {
-            gate,
-            generation,
-            policies: Arc::clone(&self.digests),
-            rounds: self.rounds,
-            edited: self.edited || self.fenced,
-        }
-    }
 }
 
 /// Leads a value through its gate.
