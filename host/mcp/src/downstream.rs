@@ -26,7 +26,7 @@ pub(crate) use client::{AskError, ClientLink, Way};
 pub(crate) use connection::{COALESCE, Connection, changed_method};
 pub(crate) use entrance::{Entrance, local};
 pub(crate) use in_flight::{InFlight, StartError};
-pub(crate) use initialize::{Introduction, server_info};
+pub(crate) use initialize::{Introduction, capabilities, server_info};
 pub(crate) use lines::Lines;
 pub(crate) use outbox::Outbox;
 pub(crate) use outlet::Outlet;

@@ -38,18 +38,11 @@ impl Introduction {
         Self { revision: negotiate(wanted), client: claimed(member("clientInfo")), capabilities: capabilities.into() }
     }
 
-    /// Returns the result of `initialize`. Every list may still change: servers start while the client goes on.
+    /// Returns the result of `initialize`.
     pub(crate) fn result(&self, instructions: &str) -> Value {
-        let changes = object! { "listChanged" => true };
         let mut result = object! {
             "protocolVersion" => self.revision,
-            "capabilities" => object! {
-                "tools" => changes.clone(),
-                "prompts" => changes,
-                "resources" => object! { "subscribe" => true, "listChanged" => true },
-                "completions" => object! {},
-                "logging" => object! {},
-            },
+            "capabilities" => capabilities(),
             "serverInfo" => server_info(),
         };
         if !instructions.is_empty() {
@@ -66,6 +59,18 @@ pub(crate) fn claimed(info: Option<&Value>) -> ClientFacts {
         text.chars().filter(|character| !character.is_control()).take(LONGEST_CLAIM).collect()
     };
     ClientFacts { name: claim("name"), version: claim("version") }
+}
+
+/// Returns what the gateway can do, in either era. Every list may still change: servers start while the client goes on.
+pub(crate) fn capabilities() -> Object {
+    let changes = object! { "listChanged" => true };
+    object! {
+        "tools" => changes.clone(),
+        "prompts" => changes,
+        "resources" => object! { "subscribe" => true, "listChanged" => true },
+        "completions" => object! {},
+        "logging" => object! {},
+    }
 }
 
 /// Returns what the gateway says of itself, in either era.

@@ -18,7 +18,7 @@ use portcullis_gates::{Session, TooManySessions};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{ClientFacts, Digest, Era, ServerName, SessionId, object};
 
-use super::{Entrance, Reply};
+use super::{Entrance, Reply, capabilities};
 use crate::gateway::{Boxed, Fleet, Gateway};
 use crate::jsonrpc::{ErrorObject, Id, code};
 use crate::method::{ClientMethod, Listable, Treatment, Verb};
@@ -162,16 +162,9 @@ pub(crate) fn repeated_arguments(
 /// Answers `server/discover` from what is known now: a client that waits in vain takes the gateway for one of the other
 /// era for good.
 fn discover(fleet: &Fleet) -> Reply {
-    let changes = object! { "listChanged" => true };
     let mut result = object! {
         "supportedVersions" => vec![Value::from(REVISION)],
-        "capabilities" => object! {
-            "tools" => changes.clone(),
-            "prompts" => changes,
-            "resources" => object! { "subscribe" => true, "listChanged" => true },
-            "completions" => object! {},
-            "logging" => object! {},
-        },
+        "capabilities" => capabilities(),
     };
     let instructions = fleet.instructions();
     if !instructions.is_empty() {
