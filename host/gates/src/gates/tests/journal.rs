@@ -95,9 +95,18 @@ async fn each_decision_is_one_line_without_payload() {
     let _guard = tracing::subscriber::set_default(lines.clone());
     let (gates, _) = gates(vec![policy("p", &[GateName::Call], says(deny("no")))]);
     let context = context(&gates);
-    let hostile = Call { name: "t\u{1b}[2J".to_owned(), ..call(r#"{"path":"confidential"}"#) };
-    gates.call(&context, hostile).await.unwrap_err();
-    gates.result(&context, message(r#"{"content":[{"type":"text","text":"confidential"}]}"#)).await.unwrap();
+    // Another test may register the same call sites at this moment, when no subscriber counts for all threads; tracing then takes
+    // them for unwanted until interest is asked for again.
+    for _ in 0..100 {
+        tracing::callsite::rebuild_interest_cache();
+        lines.0.lock().unwrap().clear();
+        let hostile = Call { name: "t\u{1b}[2J".to_owned(), ..call(r#"{"path":"confidential"}"#) };
+        gates.call(&context, hostile).await.unwrap_err();
+        gates.result(&context, message(r#"{"content":[{"type":"text","text":"confidential"}]}"#)).await.unwrap();
+        if lines.0.lock().unwrap().len() == 2 {
+            break;
+        }
+    }
     let lines = lines.0.lock().unwrap();
     let [refused, cleared] = &lines[..] else { panic!("{lines:?}") };
     let expected = r#"WARN gate="call" policy="p" decision="refused" code="no" server="server" tool="t\\u{1b}[2J" session="one" elapsed_us="#;
