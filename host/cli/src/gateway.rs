@@ -61,16 +61,22 @@ pub(crate) fn open_store(home: &Home, journal: &JournalSection) -> Result<Arc<Sq
         Durability::Process => portcullis_store::Durability::Process,
         Durability::Power => portcullis_store::Durability::Power,
     };
-    let path = match &journal.path {
-        // Links on the way are the operator's own; the file itself must not be one.
-        Some(path) => match path.parent().unwrap_or(Path::new(".")).canonicalize() {
-            Ok(folder) => folder.join(path.file_name().unwrap_or_default()),
-            Err(_) => path.clone(),
-        },
-        None => home.database(),
-    };
     let retention = Retention { age: journal.keep.unwrap_or(Retention::default().age), ..Retention::default() };
-    SqliteStore::open_file(&path, StoreOptions { durability, retention })
+    let options = StoreOptions { durability, retention };
+    let opened = match &journal.path {
+        Some(path) => {
+            // Links on the way are the operator's own; the file itself must not be one.
+            let folder = path.parent().unwrap_or(Path::new(".")).canonicalize();
+            let path = folder.map_or_else(|_| path.clone(), |folder| folder.join(path.file_name().unwrap_or_default()));
+            if path == home.database() {
+                SqliteStore::open(home, options)
+            } else {
+                SqliteStore::open_file(&path, options)
+            }
+        }
+        None => SqliteStore::open(home, options),
+    };
+    opened
         .map(Arc::new)
         .or_exit(Exit::State, "opening the database")
         .map_err(|failure| failure.hint("another one can be named with `--home`, `PORTCULLIS_HOME` or `journal.path`"))

@@ -34,6 +34,24 @@ impl Digest {
         Self(bytes)
     }
 
+    /// Returns the digest that 64 lowercase hex digits show, or nothing where the text is something else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let value = |digit: u8| match digit {
+            b'0'..=b'9' => Some(digit - b'0'),
+            b'a'..=b'f' => Some(digit - b'a' + 10),
+            _ => None,
+        };
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        let mut bytes = [0; 32];
+        if pairs.len() != bytes.len() || !rest.is_empty() {
+            return None;
+        }
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            *byte = value(*high)? << 4 | value(*low)?;
+        }
+        Some(Self(bytes))
+    }
+
     /// Returns the first twelve hex digits, for people.
     pub fn short(&self) -> String {
         self.to_string().chars().take(12).collect()
@@ -61,6 +79,10 @@ mod tests {
         let empty = Digest::of(b"");
         assert_eq!(empty.to_string(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         assert_eq!(empty.short(), "e3b0c44298fc");
+        assert_eq!(Digest::parse(&empty.to_string()), Some(empty));
+        for other in ["", "e3b0c44298fc", &empty.to_string().to_uppercase(), &format!("{empty}0"), &"é".repeat(32)] {
+            assert_eq!(Digest::parse(other), None, "{other}");
+        }
     }
 
     #[test]

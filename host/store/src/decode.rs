@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use portcullis_gates::{ApprovalEvent, ApprovalRecord, Cost, RecordedDecision};
-use portcullis_model::json::Value;
+use portcullis_model::json::{Object, Value};
 use portcullis_model::{ApproverClass, Digest, PolicyName, RuleId, Span};
 
-use crate::{FindingEntry, OutcomeEntry, PolicyEntry};
+use crate::{FindingEntry, JournalEntry, OutcomeEntry, PolicyEntry};
 
 /// Returns the decision of a number and a code, or nothing where the number is unknown.
 pub(crate) fn decision(number: i64, code: Option<String>) -> Option<RecordedDecision> {
@@ -29,7 +29,78 @@ pub(crate) fn time(microseconds: i64) -> SystemTime {
     time.unwrap_or(UNIX_EPOCH)
 }
 
-/// Returns what each policy did, or nothing where the text is not what `encode` writes.
+/// The policies of passages, by the digest that names their list.
+pub(crate) type Lineups = HashMap<String, Vec<(String, Digest)>>;
+
+/// Returns the policies of a lineup, or nothing where the text is not what `encode` writes.
+pub(crate) fn lineup(text: &str) -> Option<Vec<(String, Digest)>> {
+    let value = portcullis_model::json::parse_str(text).ok()?;
+    let pair = |value: &Value| {
+        let [policy, digest] = value.as_array()? else {
+            return None;
+        };
+        Some((policy.as_str()?.to_owned(), Digest::parse(digest.as_str()?)?))
+    };
+    value.as_array()?.iter().map(pair).collect()
+}
+
+/// Returns the entry of a passage, or nothing where the text is not what `encode` writes.
+pub(crate) fn passage(id: i64, text: &str, lineups: &Lineups) -> Option<JournalEntry> {
+    let value = portcullis_model::json::parse_str(text).ok()?;
+    let texts = |key| Some(value.get(key)?.as_str()?.to_owned());
+    let policies = match (value.get("lineup"), value.get("policies")) {
+        (Some(lineup), Some(policies)) => {
+            let (lineup, policies) = (lineups.get(lineup.as_str()?)?, policies.as_array()?);
+            if lineup.len() != policies.len() {
+                return None;
+            }
+            lineup.iter().zip(policies).map(|((name, digest), value)| passage_policy(name, *digest, value)).collect()
+        }
+        (None, None) => Some(Vec::new()),
+        (Some(_), None) | (None, Some(_)) => None,
+    };
+    Some(JournalEntry {
+        id,
+        at: time(value.get("at")?.as_i64()?),
+        session: texts("session")?,
+        gate: texts("gate")?,
+        server: texts("server")?,
+        name: texts("name")?,
+        subject: Digest::parse(value.get("subject")?.as_str()?)?,
+        generation: value.get("generation")?.as_u64()?,
+        decision: word(value.get("decision")?.as_str()?, texts("code"))?,
+        decided_by: texts("by"),
+        policies: policies?,
+        approvals: match value.get("approvals") {
+            Some(list) => list.as_array()?.iter().map(approval).collect::<Option<_>>()?,
+            None => Vec::new(),
+        },
+        elapsed: Duration::from_nanos(value.get("elapsed")?.as_u64()?),
+    })
+}
+
+fn passage_policy(policy: &str, digest: Digest, value: &Value) -> Option<PolicyEntry> {
+    let [wall, cpu, memory, more @ ..] = value.as_array()? else {
+        return None;
+    };
+    let nothing = Value::from(Object::new());
+    entry(policy.to_owned(), digest, [wall, cpu, memory], more.first().unwrap_or(&nothing))
+}
+
+fn word(decision: &str, code: Option<String>) -> Option<RecordedDecision> {
+    let number = match decision {
+        "cleared" => 0,
+        "edited" => 1,
+        "approved" => 2,
+        "refused" => 3,
+        "quarantined" => 4,
+        "revoked" => 5,
+        _ => return None,
+    };
+    self::decision(number, code)
+}
+
+/// Returns what each policy did, or nothing where the text is not what rows of the first layouts have.
 pub(crate) fn policies(text: &str, versions: &HashMap<i64, (String, Digest)>) -> Option<Vec<PolicyEntry>> {
     let value = portcullis_model::json::parse_str(text).ok()?;
     value.as_array()?.iter().map(|entry| policy(entry, versions)).collect()
@@ -69,6 +140,10 @@ fn policy(value: &Value, versions: &HashMap<i64, (String, Digest)>) -> Option<Po
     let [wall, cpu, memory] = value.get("t")?.as_array()? else {
         return None;
     };
+    entry(policy, digest, [wall, cpu, memory], value)
+}
+
+fn entry(policy: String, digest: Digest, [wall, cpu, memory]: [&Value; 3], value: &Value) -> Option<PolicyEntry> {
     let cost = Cost {
         wall: Duration::from_nanos(wall.as_u64()?),
         cpu: Duration::from_nanos(cpu.as_u64()?),

@@ -1,16 +1,19 @@
-//! A record as the columns of its row.
+//! A record as its JSON text.
 //!
-//! What each policy did stands in one text column, as JSON with short keys whose usual values are left out: a passage
-//! that eight policies let pass costs 300 bytes instead of eight rows. Keys: `p` id in `policy_versions`, `t` wall and
-//! CPU time in nanoseconds and memory in bytes, `s` shadow, `r` round (1 left out), `o` outcome (allow left out), `f`
-//! findings as rule, severity, message and spans, `e` edits, `d` what was dropped.
+//! A passage that eight policies let pass costs 500 bytes. Members stand in one order, and those with the usual value are
+//! left out. The policies of a passage are named by the digest of their *lineup*, a list of names and digests that is
+//! written once a chain; each then is an array of wall and CPU time in nanoseconds and memory in bytes, followed by an
+//! object where there is more to say: `s` shadow, `r` round (1 left out), `o` outcome (allow left out), `f` findings as
+//! rule, severity, message and spans, `e` edits, `d` what was dropped.
 
-use std::fmt::Write as _;
+use std::io::Write as _;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use portcullis_gates::{ApprovalRecord, PolicyOutcome, PolicyRecord, RecordedDecision};
-use portcullis_model::json::Value;
-use portcullis_model::{ApproverClass, Finding};
+use portcullis_gates::{ApprovalRecord, PolicyOutcome, PolicyRecord, Record, RecordedDecision};
+use portcullis_model::json::write_string;
+use portcullis_model::{ApproverClass, Digest, Finding, PolicyName};
+
+use crate::chain::Head;
 
 /// A policy's own words are cut to this many bytes: they are read in a table, and a policy could answer megabytes.
 const LONGEST_TEXT: usize = 512;
@@ -18,15 +21,102 @@ const LONGEST_TEXT: usize = 512;
 /// Lists of a policy are cut to this many entries, for the same reason; what is cut is counted in the last one.
 const LONGEST_LIST: usize = 32;
 
-/// Returns the number and the code that a decision is stored as.
-pub(crate) fn decision(decision: &RecordedDecision) -> (i64, Option<&str>) {
+/// How each record begins: with the microseconds since 1970.
+pub(crate) const AT: &str = "{\"at\":";
+
+/// Appends the text of a passage; `lineup` names the list of its policies.
+pub(crate) fn passage(text: &mut Vec<u8>, record: &Record, lineup: Option<&Digest>) {
+    begin(text, record.at);
+    member(text, "gate", record.gate.as_str());
+    member(text, "server", cut(&record.server));
+    member(text, "name", cut(&record.name));
+    member(text, "session", cut(&record.session));
+    text.extend_from_slice(b",\"subject\":\"");
+    hex(text, &record.subject);
+    text.extend_from_slice(b"\",\"generation\":");
+    number(text, record.generation);
+    let (decision, code) = decision(&record.decision);
+    member(text, "decision", decision);
+    if let Some(code) = code {
+        member(text, "code", cut(code));
+    }
+    if let Some(policy) = &record.decided_by {
+        member(text, "by", policy.as_str());
+    }
+    text.extend_from_slice(b",\"elapsed\":");
+    number(text, nanoseconds(record.elapsed));
+    if let Some(lineup) = lineup {
+        text.extend_from_slice(b",\"lineup\":\"");
+        hex(text, lineup);
+        text.extend_from_slice(b"\",\"policies\":[");
+        for (index, record) in record.policies.iter().enumerate() {
+            if index > 0 {
+                text.push(b',');
+            }
+            policy(text, record);
+        }
+        text.push(b']');
+    }
+    if !record.approvals.is_empty() {
+        text.extend_from_slice(b",\"approvals\":");
+        list(text, &record.approvals, approval, |text, more| {
+            let _infallible = write!(text, r#"["host","{more}-more","granted",1,""]"#);
+        });
+    }
+    text.push(b'}');
+}
+
+/// Returns the text of a list of policies, whose digest names it.
+pub(crate) fn lineup(policies: &[(PolicyName, Digest)]) -> Vec<u8> {
+    let mut text = Vec::with_capacity(policies.len() * 96 + 2);
+    text.push(b'[');
+    for (index, (policy, digest)) in policies.iter().enumerate() {
+        if index > 0 {
+            text.push(b',');
+        }
+        text.push(b'[');
+        write_string(policy.as_str(), &mut text);
+        text.extend_from_slice(b",\"");
+        hex(&mut text, digest);
+        text.extend_from_slice(b"\"]");
+    }
+    text.push(b']');
+    text
+}
+
+/// Appends the text of a record that tells which policies a lineup has.
+pub(crate) fn lineup_record(text: &mut Vec<u8>, at: SystemTime, lineup: &[u8]) {
+    begin(text, at);
+    text.extend_from_slice(b",\"lineup\":");
+    text.extend_from_slice(lineup);
+    text.push(b'}');
+}
+
+/// Appends the text of a record that joins other chains to this one, by how far they are known.
+pub(crate) fn heads_record(text: &mut Vec<u8>, at: SystemTime, heads: &[Head]) {
+    begin(text, at);
+    text.extend_from_slice(b",\"heads\":[");
+    for (index, head) in heads.iter().enumerate() {
+        let comma = if index == 0 { "" } else { "," };
+        let _infallible = write!(text, r#"{comma}["{}",{},"#, head.chain, head.link.sequence);
+        text.push(b'"');
+        hex(text, &head.link.hash);
+        text.extend_from_slice(b"\"]");
+    }
+    text.extend_from_slice(b"]");
+    member(text, "version", env!("CARGO_PKG_VERSION"));
+    text.push(b'}');
+}
+
+/// Returns the word and the code of a decision.
+pub(crate) fn decision(decision: &RecordedDecision) -> (&'static str, Option<&str>) {
     match decision {
-        RecordedDecision::Cleared => (0, None),
-        RecordedDecision::Edited => (1, None),
-        RecordedDecision::Approved => (2, None),
-        RecordedDecision::Refused(code) => (3, Some(code)),
-        RecordedDecision::Quarantined(code) => (4, Some(code)),
-        RecordedDecision::Revoked => (5, None),
+        RecordedDecision::Cleared => ("cleared", None),
+        RecordedDecision::Edited => ("edited", None),
+        RecordedDecision::Approved => ("approved", None),
+        RecordedDecision::Refused(code) => ("refused", Some(code)),
+        RecordedDecision::Quarantined(code) => ("quarantined", Some(code)),
+        RecordedDecision::Revoked => ("revoked", None),
     }
 }
 
@@ -38,44 +128,6 @@ pub(crate) fn microseconds(time: SystemTime) -> i64 {
     }
 }
 
-/// Returns nanoseconds, as many as fit.
-pub(crate) fn nanoseconds(duration: Duration) -> i64 {
-    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
-}
-
-/// Appends what one policy did; `id` is its id in `policy_versions`.
-pub(crate) fn policy(text: &mut String, id: i64, record: &PolicyRecord) {
-    let cost = record.cost;
-    let _infallible = write!(
-        text,
-        r#"{{"p":{id},"t":[{},{},{}]"#,
-        nanoseconds(cost.wall),
-        nanoseconds(cost.cpu),
-        i64::try_from(cost.memory).unwrap_or(i64::MAX)
-    );
-    if record.shadow {
-        text.push_str(r#","s":true"#);
-    }
-    if record.round != 1 {
-        let _infallible = write!(text, r#","r":{}"#, record.round);
-    }
-    outcome(text, &record.outcome);
-    if !record.findings.is_empty() {
-        text.push_str(r#","f":"#);
-        list(text, &record.findings, finding, |text, more| {
-            let _infallible = write!(text, r#"["","info","{more} more",[]]"#);
-        });
-    }
-    if record.edits != 0 {
-        let _infallible = write!(text, r#","e":{}"#, record.edits);
-    }
-    if !record.dropped.is_empty() {
-        text.push_str(r#","d":"#);
-        texts(text, &record.dropped);
-    }
-    text.push('}');
-}
-
 /// Returns the number that a class is stored as.
 pub(crate) fn class(class: ApproverClass) -> i64 {
     match class {
@@ -84,103 +136,149 @@ pub(crate) fn class(class: ApproverClass) -> i64 {
     }
 }
 
-/// Returns what became of the questions of a passage as arrays of policy, code, event, class, surface and grant; nothing
-/// where there were none.
-pub(crate) fn approvals(approvals: &[ApprovalRecord]) -> Option<String> {
-    if approvals.is_empty() {
-        return None;
-    }
-    let mut text = String::new();
-    let one = |text: &mut String, approval: &ApprovalRecord| {
-        let parts = [approval.policy.as_str(), approval.code.as_str(), approval.event.as_str()];
-        text.push('[');
-        for part in parts {
-            string(text, part);
-            text.push(',');
-        }
-        let _infallible = write!(text, "{},", class(approval.class));
-        string(text, &approval.surface);
-        if let Some(grant) = &approval.grant {
-            text.push(',');
-            string(text, grant);
-        }
-        text.push(']');
-    };
-    list(&mut text, approvals, one, |text, more| {
-        let _infallible = write!(text, r#"["host","{more}-more","granted",1,""]"#);
-    });
-    Some(text)
+/// Cuts a text to what is kept of it, at a character boundary.
+pub(crate) fn cut(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(LONGEST_TEXT)).unwrap_or_default()
 }
 
-fn outcome(text: &mut String, outcome: &PolicyOutcome) {
+fn begin(text: &mut Vec<u8>, at: SystemTime) {
+    let _infallible = write!(text, "{AT}{}", microseconds(at));
+}
+
+/// Nanoseconds, as many as fit where numbers are signed.
+fn nanoseconds(duration: Duration) -> u64 {
+    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX).unsigned_abs()
+}
+
+fn policy(text: &mut Vec<u8>, record: &PolicyRecord) {
+    text.push(b'[');
+    number(text, nanoseconds(record.cost.wall));
+    text.push(b',');
+    number(text, nanoseconds(record.cost.cpu));
+    text.push(b',');
+    number(text, record.cost.memory);
+    let at = text.len();
+    if record.shadow {
+        text.extend_from_slice(br#","s":true"#);
+    }
+    if record.round != 1 {
+        let _infallible = write!(text, r#","r":{}"#, record.round);
+    }
+    outcome(text, &record.outcome);
+    if !record.findings.is_empty() {
+        text.extend_from_slice(br#","f":"#);
+        list(text, &record.findings, finding, |text, more| {
+            let _infallible = write!(text, r#"["","info","{more} more",[]]"#);
+        });
+    }
+    if record.edits != 0 {
+        let _infallible = write!(text, r#","e":{}"#, record.edits);
+    }
+    if !record.dropped.is_empty() {
+        text.extend_from_slice(br#","d":"#);
+        texts(text, &record.dropped);
+    }
+    if text.len() > at {
+        // The comma before the first member separates the object instead.
+        text.insert(at + 1, b'{');
+        text.push(b'}');
+    }
+    text.push(b']');
+}
+
+/// An array of policy, code, event, class, surface and, where there is one, grant.
+fn approval(text: &mut Vec<u8>, approval: &ApprovalRecord) {
+    text.push(b'[');
+    for part in [approval.policy.as_str(), approval.code.as_str(), approval.event.as_str()] {
+        write_string(part, text);
+        text.push(b',');
+    }
+    let _infallible = write!(text, "{},", class(approval.class));
+    write_string(cut(&approval.surface), text);
+    if let Some(grant) = &approval.grant {
+        text.push(b',');
+        write_string(cut(grant), text);
+    }
+    text.push(b']');
+}
+
+fn outcome(text: &mut Vec<u8>, outcome: &PolicyOutcome) {
     match outcome {
         PolicyOutcome::Allow => {}
         PolicyOutcome::Ask(codes) => {
-            text.push_str(r#","o":{"ask":"#);
+            text.extend_from_slice(br#","o":{"ask":"#);
             texts(text, codes);
-            text.push('}');
+            text.push(b'}');
         }
         PolicyOutcome::Deny(code) => {
-            text.push_str(r#","o":{"deny":"#);
-            string(text, code);
-            text.push('}');
+            text.extend_from_slice(br#","o":{"deny":"#);
+            write_string(cut(code), text);
+            text.push(b'}');
         }
         PolicyOutcome::Fault(fault) => {
-            text.push_str(r#","o":{"fault":["#);
-            string(text, fault.code());
-            text.push(',');
-            string(text, &fault.to_string());
-            text.push_str("]}");
+            text.extend_from_slice(br#","o":{"fault":["#);
+            write_string(fault.code(), text);
+            text.push(b',');
+            write_string(cut(&fault.to_string()), text);
+            text.extend_from_slice(b"]}");
         }
     }
 }
 
-fn finding(text: &mut String, finding: &Finding) {
-    text.push('[');
-    string(text, finding.rule.as_str());
-    text.push(',');
-    string(text, finding.severity.as_str());
-    text.push(',');
-    string(text, &finding.message);
-    text.push_str(",[");
+fn finding(text: &mut Vec<u8>, finding: &Finding) {
+    text.push(b'[');
+    write_string(finding.rule.as_str(), text);
+    text.push(b',');
+    write_string(finding.severity.as_str(), text);
+    text.push(b',');
+    write_string(cut(&finding.message), text);
+    text.extend_from_slice(b",[");
     for (index, span) in finding.evidence.iter().take(LONGEST_LIST).enumerate() {
         let comma = if index == 0 { "" } else { "," };
         let _infallible = write!(text, "{comma}[{},{},{}]", span.segment, span.start, span.end);
     }
-    text.push_str("]]");
+    text.extend_from_slice(b"]]");
 }
 
-fn texts(text: &mut String, items: &[String]) {
+fn texts(text: &mut Vec<u8>, items: &[String]) {
     list(
         text,
         items,
-        |text, item| string(text, item),
+        |text, item| write_string(cut(item), text),
         |text, more| {
             let _infallible = write!(text, r#""{more} more""#);
         },
     );
 }
 
-fn list<T>(text: &mut String, items: &[T], one: impl Fn(&mut String, &T), more: impl Fn(&mut String, usize)) {
-    text.push('[');
+fn list<T>(text: &mut Vec<u8>, items: &[T], one: impl Fn(&mut Vec<u8>, &T), more: impl Fn(&mut Vec<u8>, usize)) {
+    text.push(b'[');
     for (index, item) in items.iter().take(LONGEST_LIST).enumerate() {
         if index > 0 {
-            text.push(',');
+            text.push(b',');
         }
         one(text, item);
     }
     if let Some(left @ 1..) = items.len().checked_sub(LONGEST_LIST) {
-        text.push(',');
+        text.push(b',');
         more(text, left);
     }
-    text.push(']');
+    text.push(b']');
 }
 
-fn string(text: &mut String, value: &str) {
-    text.push_str(&Value::from(cut(value)).to_json());
+fn member(text: &mut Vec<u8>, key: &str, value: &str) {
+    text.extend_from_slice(b",\"");
+    text.extend_from_slice(key.as_bytes());
+    text.extend_from_slice(b"\":");
+    write_string(value, text);
 }
 
-/// Cuts a text to what is kept of it, at a character boundary.
-pub(crate) fn cut(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(LONGEST_TEXT)).unwrap_or_default()
+fn number(text: &mut Vec<u8>, number: u64) {
+    let _infallible = write!(text, "{number}");
+}
+
+/// Appends lowercase hex digits: the formatting of the standard library takes longer than the hashing.
+fn hex(text: &mut Vec<u8>, digest: &Digest) {
+    let digit = |value: u8| if value < 10 { b'0' + value } else { b'a' + value - 10 };
+    text.extend(digest.as_bytes().iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
 }

@@ -84,7 +84,7 @@ impl Home {
 }
 
 #[cfg(unix)]
-fn private_folder(path: &Path) -> Result<(), HomeError> {
+pub(crate) fn private_folder(path: &Path) -> Result<(), HomeError> {
     use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 
     let failed = |source| HomeError::Folder { path: path.to_owned(), source };
@@ -103,6 +103,6 @@ fn private_folder(path: &Path) -> Result<(), HomeError> {
 }
 
 #[cfg(not(unix))]
-fn private_folder(path: &Path) -> Result<(), HomeError> {
+pub(crate) fn private_folder(path: &Path) -> Result<(), HomeError> {
     std::fs::create_dir_all(path).map_err(|source| HomeError::Folder { path: path.to_owned(), source })
 }

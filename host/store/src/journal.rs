@@ -10,7 +10,8 @@ use crate::StoreError;
 /// One passage of a gate, as it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JournalEntry {
-    /// Counts up over all gateways of the home.
+    /// Counts up over all gateways of the home, in the order in which records reached the database: those of two
+    /// gateways may be a second out of their order in time.
     pub id: i64,
     /// When it ended, to the microsecond.
     pub at: SystemTime,
@@ -149,6 +150,8 @@ pub struct Query {
     pub limit: usize,
     /// Only those after this entry.
     pub after: Option<i64>,
+    /// Only those before this entry: where one answer ends, the next one goes on.
+    pub before: Option<i64>,
     /// Only those of this server.
     pub server: Option<String>,
     /// Only those of this session.
@@ -160,17 +163,33 @@ pub struct Query {
 impl Query {
     /// The most that one query answers: an entry has a few hundred bytes, and the answer is held in memory.
     pub const MOST: usize = 10_000;
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.min(Self::MOST)
+    }
+
+    /// Returns the numbers between which entries are.
+    pub(crate) fn range(&self) -> [i64; 2] {
+        [self.after.unwrap_or(i64::MIN), self.before.unwrap_or(i64::MAX)]
+    }
+
+    /// Returns true where an entry is wanted, its number and how many there are left aside.
+    pub(crate) fn wants(&self, entry: &JournalEntry) -> bool {
+        let is = |wanted: &Option<String>, text: &str| wanted.as_deref().is_none_or(|wanted| wanted == text);
+        let refused = matches!(entry.decision, RecordedDecision::Refused(_) | RecordedDecision::Quarantined(_));
+        is(&self.server, &entry.server) && is(&self.session, &entry.session) && (refused || !self.refused)
+    }
 }
 
 impl Default for Query {
     fn default() -> Self {
-        Self { limit: 100, after: None, server: None, session: None, refused: false }
+        Self { limit: 100, after: None, before: None, server: None, session: None, refused: false }
     }
 }
 
 /// Reads the journal.
 pub trait JournalReader: Send + Sync {
-    /// Returns the latest entries, the newest first. Takes about a microsecond an entry that is looked at; call it
-    /// off the threads that carry traffic.
+    /// Returns the latest entries, the newest first. Moves what is in segments into the database before, and takes a few
+    /// microseconds an entry that is looked at; call it off the threads that carry traffic.
     fn latest(&self, query: &Query) -> Result<Vec<JournalEntry>, StoreError>;
 }

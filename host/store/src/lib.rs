@@ -4,6 +4,11 @@
 //! of policies and packs behind the ports [`Pins`], [`Versions`] and [`JournalReader`]. It knows nothing about
 //! WebAssembly, transports or the config file; the composition root hands it a [`Home`] and [`StoreOptions`].
 //!
+//! A record is appended to a file first, a *segment*, by the caller itself: one write, no thread, no lock of the database.
+//! A thread moves records into the database in batches, and whoever reads the journal moves what is left before. So
+//! nothing that was acknowledged is lost when a process is killed. The records of a process form a chain of hashes
+//! ([`Link`]), and a chain names the heads of those that were known when it began.
+//!
 //! Several gateways may share a home. No transaction is longer than one batch, waits for another process are bounded,
 //! and every fault (a full disk, a locked or damaged database) is a typed error.
 //!
@@ -19,12 +24,13 @@
 
 #![forbid(unsafe_code)]
 
+mod absorb;
+mod append;
 mod busy;
-mod commit;
+mod chain;
 mod decode;
 mod encode;
 mod grants;
-mod group;
 mod home;
 mod journal;
 mod maintenance;
@@ -33,9 +39,12 @@ mod open;
 mod pins;
 mod query;
 mod secret;
+mod segment;
 mod store;
 mod versions;
+mod writer;
 
+pub use chain::{ChainId, Head, Link};
 pub use grants::GrantList;
 pub use home::{Home, HomeError};
 pub use journal::{FindingEntry, JournalEntry, JournalReader, OutcomeEntry, PolicyEntry, Query};
@@ -44,6 +53,13 @@ pub use open::OpenError;
 pub use pins::{Pin, PinKey, Pins};
 pub use store::{Durability, Retention, SqliteStore, StoreError, StoreOptions};
 pub use versions::{Artifact, Compare, Observation, SeenVersion, Versions};
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Locks. A panic while the lock was held left nothing half done: transactions roll back, records are whole or absent.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 #[cfg(test)]
 mod tests;

@@ -1,25 +1,33 @@
-//! The thread that does what makes others wait: patient commits, checkpoints, pruning.
+//! The thread that does what makes others wait: moving records into the database, checkpoints, pruning.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use rusqlite::{Connection, params};
 
-use crate::commit::Patience;
-use crate::group::{Group, lock};
-use crate::{Retention, busy, encode};
+use crate::store::{MOST_HEADS, Shared};
+use crate::writer::{Patience, is_busy};
+use crate::{Retention, StoreError, absorb, busy, encode, lock};
 
-/// Old records are looked for this often.
+/// Records are moved so long after the first of them was appended, a thousand or more in one transaction under load.
+/// Whoever reads the journal moves them before, so nobody waits for this.
+const GATHER: Duration = Duration::from_secs(1);
+
+/// Old records are looked for this often, and so often a chain is joined to the others of the home.
 const PRUNE_INTERVAL: Duration = Duration::from_mins(1);
 
 /// The log is carried over when nothing was written for this long.
 const IDLE: Duration = Duration::from_secs(2);
 
-/// Rows that one step of pruning deletes: well under a millisecond.
-const PRUNED_AT_ONCE: i64 = 128;
+/// Rows that one step of pruning deletes: about a millisecond.
+const PRUNED_AT_ONCE: i64 = 256;
 
 /// Steps of one round of pruning, so that a first round over an old journal does not go on for minutes.
 const MOST_STEPS: usize = 512;
+
+/// The log is carried over each time this many passes wrote to it, or when nothing is written.
+const PASSES_BETWEEN_CHECKPOINTS: u32 = 16;
 
 /// A log of this many pages (64 MiB) is started anew even if writers have to wait for the disk once: under
 /// uninterrupted writing a passive checkpoint never reaches its end, and the log would grow without bound.
@@ -28,26 +36,32 @@ const LONGEST_LOG: i64 = 16_384;
 /// How the thread is told what to do.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
+    /// True where the thread knows already that there are records, so that most callers tell it nothing.
+    known: AtomicBool,
+    /// The same for records that should be moved at once.
+    urged: AtomicBool,
     wanted: Mutex<Wanted>,
     changed: Condvar,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Wanted {
-    commit: bool,
-    tidy: bool,
+    /// Records were appended.
+    gather: bool,
+    /// They should be moved at once.
+    urgent: bool,
     stop: bool,
 }
 
 impl Signal {
-    /// Asks for a patient commit of what waits.
-    pub(crate) fn commit(&self) {
-        self.want(|wanted| wanted.commit = true);
-    }
-
-    /// Asks for a checkpoint.
-    pub(crate) fn tidy(&self) {
-        self.want(|wanted| wanted.tidy = true);
+    /// Tells that a record was appended.
+    pub(crate) fn appended(&self, is_urgent: bool) {
+        if !self.known.swap(true, Ordering::AcqRel) {
+            self.want(|wanted| wanted.gather = true);
+        }
+        if is_urgent && !self.urged.swap(true, Ordering::AcqRel) {
+            self.want(|wanted| wanted.urgent = true);
+        }
     }
 
     /// Asks the thread to end.
@@ -60,41 +74,66 @@ impl Signal {
         self.changed.notify_one();
     }
 
-    /// Waits until something is asked for; nothing where that was not before the deadline.
-    fn wait(&self, deadline: Instant) -> Option<Wanted> {
+    /// Waits until something is asked for that does not wait itself, or until the deadline.
+    fn wait(&self, deadline: Instant, wakes: impl Fn(Wanted) -> bool) -> Wanted {
         let mut wanted = lock(&self.wanted);
-        while !(wanted.commit || wanted.tidy || wanted.stop) {
+        while !wakes(*wanted) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return None;
+                break;
             }
             wanted = self.changed.wait_timeout(wanted, left).unwrap_or_else(PoisonError::into_inner).0;
         }
-        Some(std::mem::take(&mut *wanted))
+        *wanted
+    }
+
+    /// Forgets what was asked for, but for the end: what is appended from now on is asked for anew.
+    fn reset(&self) {
+        let mut wanted = lock(&self.wanted);
+        (wanted.gather, wanted.urgent) = (false, false);
+        self.known.store(false, Ordering::Release);
+        self.urged.store(false, Ordering::Release);
     }
 }
 
 /// Runs until told to stop. `connection` is the thread's own, for checkpoints.
-pub(crate) fn run(group: &Group, mut connection: Connection, retention: Retention) {
-    let mut next_prune = Instant::now();
-    let (mut carried, mut seen) = (group.commits(), group.commits());
+pub(crate) fn run(shared: &Shared, mut connection: Connection, retention: Retention) {
+    let mut next_round = Instant::now();
+    let mut uncarried = 0;
     loop {
-        let wanted = group.signal.wait(Instant::now() + IDLE);
-        group.lead_patiently();
-        if wanted.is_some_and(|wanted| wanted.stop) {
-            return;
+        let deadline = next_round.min(Instant::now() + if uncarried > 0 { IDLE } else { PRUNE_INTERVAL });
+        let mut wanted = shared.signal.wait(deadline, |wanted| wanted.gather || wanted.urgent || wanted.stop);
+        if wanted.gather && !wanted.urgent && !wanted.stop {
+            wanted = shared.signal.wait(Instant::now() + GATHER, |wanted| wanted.urgent || wanted.stop);
         }
-        if Instant::now() >= next_prune {
-            next_prune = Instant::now() + PRUNE_INTERVAL;
-            if let Err(error) = prune(group, retention) {
-                tracing::warn!(error = &error as &dyn std::error::Error, "old journal records were not pruned");
+        let moves = wanted.gather || wanted.urgent || wanted.stop;
+        if moves {
+            shared.signal.reset();
+            uncarried += 1;
+            if let Err(error) = shared.absorb() {
+                let busy = matches!(&error, StoreError::Sqlite(error) if is_busy(error));
+                let error = &error as &dyn std::error::Error;
+                if busy {
+                    tracing::warn!(error, "another process holds the database: records wait in their segments");
+                } else {
+                    tracing::error!(error, "records could not be moved into the database: they wait in their segments");
+                }
+                // Nobody may append again before it succeeds.
+                shared.signal.appended(false);
             }
         }
-        let commits = group.commits();
-        let idle = wanted.is_none() && commits == seen && commits != carried;
-        seen = commits;
-        if idle || wanted.is_some_and(|wanted| wanted.tidy) {
-            carried = commits;
+        if wanted.stop {
+            return;
+        }
+        if Instant::now() >= next_round {
+            next_round = Instant::now() + PRUNE_INTERVAL;
+            if let Err(error) = prune(shared, retention) {
+                tracing::warn!(error = &error as &dyn std::error::Error, "old journal records were not pruned");
+            }
+            join(shared);
+        }
+        if uncarried > 0 && !moves || uncarried >= PASSES_BETWEEN_CHECKPOINTS {
+            uncarried = 0;
             if let Err(error) = checkpoint(&mut connection) {
                 tracing::warn!(error = &error as &dyn std::error::Error, "the database log was not checkpointed");
             }
@@ -102,29 +141,66 @@ pub(crate) fn run(group: &Group, mut connection: Connection, retention: Retentio
     }
 }
 
-/// Only the oldest rows are looked at: a condition over the whole journal would read all of it, under the write lock,
-/// whenever there is nothing to delete. Ids have no gaps but at the old end, so the newest says how many there are.
-pub(crate) const PRUNE: &str = "DELETE FROM journal WHERE id IN (
-    SELECT id FROM (SELECT id, at FROM journal ORDER BY id LIMIT ?3)
-    WHERE id < (SELECT max(id) FROM journal) AND (id <= (SELECT max(id) FROM journal) - ?1 OR at < ?2))";
+/// Joins the chain of this process to the others of the home.
+fn join(shared: &Shared) {
+    let heads = lock(&shared.writer).transact(Patience::Little, |connection| absorb::heads(connection, MOST_HEADS));
+    let joined: Result<(), Box<dyn std::error::Error>> = match heads {
+        Ok(heads) => shared.appender.join(heads).map_err(Into::into),
+        Err(error) => Err(error.into()),
+    };
+    if let Err(error) = joined {
+        tracing::warn!(error = &*error, "the chain of records was not joined to the others of the home");
+    }
+}
 
-/// Deletes what retention no longer wants, in small steps between which callers commit. The newest record stays, so
-/// that ids go on counting.
-pub(crate) fn prune(group: &Group, retention: Retention) -> rusqlite::Result<()> {
+/// Only the oldest rows are looked at: a condition over the whole journal would read all of it, under the write lock,
+/// whenever there is nothing to delete.
+pub(crate) const OLDEST: &str = "SELECT id, at, chain, sequence, hash, (SELECT max(id) FROM records)
+    FROM records ORDER BY id LIMIT ?1";
+
+/// The same for rows of layouts before records had chains.
+const PRUNE_FORMER: &str = "DELETE FROM journal WHERE id IN (
+    SELECT id FROM (SELECT id, at FROM journal ORDER BY id LIMIT ?3)
+    WHERE id <= (SELECT max(seq) FROM sqlite_sequence WHERE name = 'records') - ?1 OR at < ?2)";
+
+/// Deletes what retention no longer wants, in small steps between which others write. The newest record stays. What goes
+/// is always the beginning of a chain, and the chain remembers what it went up to.
+pub(crate) fn prune(shared: &Shared, retention: Retention) -> rusqlite::Result<()> {
     let oldest = SystemTime::now().checked_sub(retention.age).map_or(i64::MIN, encode::microseconds);
     let records = i64::try_from(retention.records).unwrap_or(i64::MAX);
     for _ in 0..MOST_STEPS {
-        let deleted = group.with_writer(|writer| {
-            writer.transact(Patience::Little, |connection| {
-                connection.prepare_cached(PRUNE)?.execute(params![records, oldest, PRUNED_AT_ONCE])
-            })
+        let deleted = lock(&shared.writer).transact(Patience::Little, |connection| {
+            let former = connection.prepare_cached(PRUNE_FORMER)?.execute(params![records, oldest, PRUNED_AT_ONCE])?;
+            Ok(former + prune_step(connection, records, oldest)?)
         })?;
         if i64::try_from(deleted).unwrap_or(i64::MAX) < PRUNED_AT_ONCE {
             break;
         }
-        group.lead_patiently();
     }
     Ok(())
+}
+
+fn prune_step(connection: &Connection, records: i64, oldest: i64) -> rusqlite::Result<usize> {
+    let mut statement = connection.prepare_cached(OLDEST)?;
+    let mut rows = statement.query([PRUNED_AT_ONCE])?;
+    let mut last = None;
+    while let Some(row) = rows.next()? {
+        let (id, at, newest): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(5)?);
+        let is_unwanted = id <= newest.saturating_sub(records) || at < oldest;
+        if id >= newest || !is_unwanted {
+            break;
+        }
+        let (chain, sequence, hash): (i64, i64, Vec<u8>) = (row.get(2)?, row.get(3)?, row.get(4)?);
+        connection
+            .prepare_cached("UPDATE chains SET pruned = ?2, pruned_hash = ?3 WHERE id = ?1")?
+            .execute(params![chain, sequence, hash])?;
+        last = Some(id);
+    }
+    drop(rows);
+    match last {
+        Some(id) => connection.prepare_cached("DELETE FROM records WHERE id <= ?1")?.execute([id]),
+        None => Ok(0),
+    }
 }
 
 /// Carries the log over into the database, and starts it anew where it has grown long.

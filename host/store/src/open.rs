@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::{Durability, MigrateError, busy, migrate};
+use crate::{Durability, HomeError, MigrateError, busy, migrate};
 
 /// The database could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,10 @@ pub enum OpenError {
         #[source]
         source: MigrateError,
     },
-    /// The thread that looks after the database could not be started.
+    /// The folder of the segments cannot be used.
+    #[error("the folder of the journal's first stage cannot be used")]
+    Segments(#[source] HomeError),
+    /// A thread of the store could not be started.
     #[error("the thread of the database could not be started")]
     Thread(#[source] io::Error),
 }

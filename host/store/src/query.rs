@@ -5,34 +5,82 @@ use std::collections::HashMap;
 use portcullis_model::Digest;
 use rusqlite::{Connection, Row, params};
 
+use crate::absorb::Kind;
+use crate::decode::Lineups;
 use crate::{JournalEntry, JournalReader, Query, SqliteStore, StoreError, decode};
 
-const SELECT: &str = "SELECT id, at, session, gate, server, name, subject, generation, decision, code, decided_by,
+const SELECT: &str = "SELECT id, body FROM records WHERE id > ?1 AND id < ?2 AND kind = ?3 ORDER BY id DESC";
+
+/// Rows of layouts before records had chains; their numbers are lower than those of all others.
+const SELECT_FORMER: &str =
+    "SELECT id, at, session, gate, server, name, subject, generation, decision, code, decided_by,
         elapsed, policies, approvals
-    FROM journal
-    WHERE id > ?1 AND (?2 IS NULL OR server = ?2) AND (?3 IS NULL OR session = ?3) AND (NOT ?4 OR decision IN (3, 4))
-    ORDER BY id DESC LIMIT ?5";
+    FROM journal WHERE id > ?1 AND id < ?2 ORDER BY id DESC";
 
 impl JournalReader for SqliteStore {
     fn latest(&self, query: &Query) -> Result<Vec<JournalEntry>, StoreError> {
+        self.absorb()?;
         self.read(|connection| {
             let transaction = connection.unchecked_transaction()?;
-            let versions = versions(&transaction)?;
-            let mut statement = transaction.prepare_cached(SELECT)?;
-            let mut rows = statement.query(params![
-                query.after.unwrap_or(i64::MIN),
-                query.server,
-                query.session,
-                query.refused,
-                i64::try_from(query.limit.min(Query::MOST)).unwrap_or(i64::MAX),
-            ])?;
             let mut entries = Vec::new();
-            while let Some(row) = rows.next()? {
-                entries.push(entry(row, &versions)?);
+            collect(&transaction, query, &mut entries)?;
+            if entries.len() < query.limit() {
+                collect_former(&transaction, query, &mut entries)?;
             }
             Ok(entries)
         })
     }
+}
+
+fn collect(connection: &Connection, query: &Query, entries: &mut Vec<JournalEntry>) -> Result<(), StoreError> {
+    let lineups = lineups(connection)?;
+    let mut statement = connection.prepare_cached(SELECT)?;
+    let [after, before] = query.range();
+    let mut rows = statement.query(params![after, before, Kind::Passage.number()])?;
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        let damaged = || StoreError::Row { table: "records", row: id.to_string() };
+        let body = row.get_ref(1)?.as_str().map_err(|_| damaged())?;
+        let entry = decode::passage(id, body, &lineups).ok_or_else(damaged)?;
+        if query.wants(&entry) {
+            entries.push(entry);
+            if entries.len() >= query.limit() {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn lineups(connection: &Connection) -> Result<Lineups, StoreError> {
+    let mut statement = connection.prepare_cached("SELECT digest, policies FROM lineups")?;
+    let mut rows = statement.query([])?;
+    let mut lineups = Lineups::new();
+    while let Some(row) = rows.next()? {
+        let digest: String = row.get(0)?;
+        let text: String = row.get(1)?;
+        let damaged = || StoreError::Row { table: "lineups", row: digest.clone() };
+        let is_named = Digest::of(text.as_bytes()).to_string() == digest;
+        let policies = decode::lineup(&text).filter(|_| is_named).ok_or_else(damaged)?;
+        lineups.insert(digest, policies);
+    }
+    Ok(lineups)
+}
+
+fn collect_former(connection: &Connection, query: &Query, entries: &mut Vec<JournalEntry>) -> Result<(), StoreError> {
+    let versions = versions(connection)?;
+    let mut statement = connection.prepare_cached(SELECT_FORMER)?;
+    let mut rows = statement.query(query.range())?;
+    while let Some(row) = rows.next()? {
+        let entry = former_entry(row, &versions)?;
+        if query.wants(&entry) {
+            entries.push(entry);
+            if entries.len() >= query.limit() {
+                break;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn versions(connection: &Connection) -> Result<HashMap<i64, (String, Digest)>, StoreError> {
@@ -41,7 +89,7 @@ fn versions(connection: &Connection) -> Result<HashMap<i64, (String, Digest)>, S
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn entry(row: &Row<'_>, versions: &HashMap<i64, (String, Digest)>) -> Result<JournalEntry, StoreError> {
+fn former_entry(row: &Row<'_>, versions: &HashMap<i64, (String, Digest)>) -> Result<JournalEntry, StoreError> {
     let id: i64 = row.get(0)?;
     let damaged = || StoreError::Row { table: "journal", row: id.to_string() };
     Ok(JournalEntry {

@@ -1,6 +1,7 @@
 //! The SQLite-backed store.
 
-use std::path::Path;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -8,9 +9,18 @@ use std::time::Duration;
 use portcullis_gates::{Journal, JournalError, JournalFuture, Record};
 use rusqlite::Connection;
 
-use crate::commit::{Patience, Writer};
-use crate::group::{Group, lock};
-use crate::{Home, OpenError, maintenance, open};
+use crate::absorb::{self, Absorber};
+use crate::append::{Appended, Appender, Bounds};
+use crate::home::private_folder;
+use crate::maintenance::{self, Signal};
+use crate::writer::{Patience, Writer};
+use crate::{Home, OpenError, lock, open};
+
+/// A chain is joined to so many others at most, those that began last: each of them was joined to those before it.
+pub(crate) const MOST_HEADS: u32 = 64;
+
+/// When so many bytes wait for the database, they are moved at once.
+const URGENT: u64 = 4 << 20;
 
 /// What the store survives once a write is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -54,6 +64,15 @@ pub enum StoreError {
     /// `SQLite` failed: the disk is full, another process holds the lock for too long, the file is damaged.
     #[error("the database failed")]
     Sqlite(#[from] rusqlite::Error),
+    /// The folder with the records that are not in the database yet cannot be read.
+    #[error("the folder `{folder}` of the journal's first stage cannot be read")]
+    Segments {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
     /// A row is not what this program writes.
     #[error("{table} {row} of the database cannot be read")]
     Row {
@@ -64,53 +83,65 @@ pub enum StoreError {
     },
 }
 
+/// How the name of the folder ends that holds the segments of a database outside of a home.
+const SEGMENTS: &str = ".segments";
+
 /// Journal, pins and versions in one `SQLite` database. Dropping it ends its thread.
 #[derive(Debug)]
 pub struct SqliteStore {
-    pub(crate) group: Arc<Group>,
+    pub(crate) shared: Arc<Shared>,
     reader: Mutex<Connection>,
-    leader: Leader,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Who commits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Leader {
-    /// The first caller, after the other ready tasks had a turn.
-    Caller,
-    /// The caller that finds the connection free, to measure against.
-    #[cfg(test)]
-    CallerAtOnce,
-    /// The store's thread.
-    Thread,
+/// What callers and the thread share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) writer: Mutex<Writer>,
+    pub(crate) appender: Appender,
+    absorber: Mutex<Absorber>,
+    pub(crate) signal: Signal,
 }
 
 impl SqliteStore {
     /// Opens the database of a home, creating or migrating it where needed. Blocks for the disk.
     pub fn open(home: &Home, options: StoreOptions) -> Result<Self, OpenError> {
-        Self::open_file(&home.database(), options)
+        let segments = home.folder("journal").map_err(OpenError::Segments)?;
+        Self::open_with(&home.database(), segments, options, Bounds::default())
     }
 
-    /// Opens a database elsewhere, in a folder that is as private as the operator made it.
+    /// Opens a database elsewhere, in a folder that is as private as the operator made it. Segments are beside it.
     pub fn open_file(path: &Path, options: StoreOptions) -> Result<Self, OpenError> {
-        let leader = match options.durability {
-            Durability::Process => Leader::Caller,
-            Durability::Power => Leader::Thread,
-        };
-        Self::open_with(path, options, leader)
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(SEGMENTS);
+        let segments = path.with_file_name(name);
+        private_folder(&segments).map_err(OpenError::Segments)?;
+        Self::open_with(path, segments, options, Bounds::default())
     }
 
-    pub(crate) fn open_with(path: &Path, options: StoreOptions, leader: Leader) -> Result<Self, OpenError> {
+    pub(crate) fn open_with(
+        path: &Path,
+        segments: PathBuf,
+        options: StoreOptions,
+        bounds: Bounds,
+    ) -> Result<Self, OpenError> {
         let writer = open::open_and_migrate(path, options.durability)?;
         let reader = open::open(path, options.durability)?;
         let own = open::open(path, options.durability)?;
-        let group = Arc::new(Group::new(Writer::new(writer)));
-        let shared = Arc::clone(&group);
+        let heads =
+            absorb::heads(&writer, MOST_HEADS).map_err(|source| OpenError::Sqlite { path: path.to_owned(), source })?;
+        let shared = Arc::new(Shared {
+            writer: Mutex::new(Writer::new(writer, options.durability == Durability::Power)),
+            appender: Appender::new(segments.clone(), options.durability, bounds, heads).map_err(OpenError::Thread)?,
+            absorber: Mutex::new(Absorber::new(segments)),
+            signal: Signal::default(),
+        });
+        let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("portcullis-store".to_owned())
-            .spawn(move || maintenance::run(&shared, own, options.retention))
+            .spawn(move || maintenance::run(&theirs, own, options.retention))
             .map_err(OpenError::Thread)?;
-        Ok(Self { group, reader: Mutex::new(reader), leader, thread: Some(thread) })
+        Ok(Self { shared, reader: Mutex::new(reader), thread: Some(thread) })
     }
 
     /// Reads. Readers see the last commit and hold up no writer.
@@ -118,32 +149,58 @@ impl SqliteStore {
         work(&lock(&self.reader))
     }
 
-    /// Writes, waiting for other processes as long as a record would.
+    /// Writes, waiting some seconds for other processes.
     pub(crate) fn transact<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
-        Ok(self.group.with_writer(|writer| writer.transact(Patience::Full, work))?)
+        Ok(lock(&self.shared.writer).transact(Patience::Full, work)?)
     }
 
-    async fn write_record(&self, record: Record) -> Result<(), JournalError> {
-        let receiver = self.group.enqueue(record)?;
-        match self.leader {
-            Leader::Caller => self.group.lead_after_turn(&receiver).await,
-            #[cfg(test)]
-            Leader::CallerAtOnce => self.group.lead(),
-            Leader::Thread => self.group.signal.commit(),
-        }
-        receiver.await.unwrap_or_else(|_| Err(JournalError("the store was closed".to_owned())))
+    /// Moves the records of all processes into the database, so that a reader sees them.
+    pub(crate) fn absorb(&self) -> Result<(), StoreError> {
+        self.shared.absorb()
+    }
+}
+
+impl Shared {
+    pub(crate) fn absorb(&self) -> Result<(), StoreError> {
+        let mut absorber = lock(&self.absorber);
+        let appended = self.appender.appended();
+        let unread = absorber.absorb(&self.writer)?;
+        self.appender.absorbed(appended, &unread);
+        Ok(())
     }
 }
 
 impl Journal for SqliteStore {
     fn write(&self, record: Record) -> JournalFuture<'_> {
-        Box::pin(self.write_record(record))
+        let appended = self.shared.appender.append(&record);
+        let is_urgent = self.shared.appender.backlog() > URGENT;
+        self.shared.signal.appended(is_urgent);
+        match appended {
+            Ok(Appended::Done) => Box::pin(std::future::ready(Ok(()))),
+            Ok(Appended::Flushing(receiver)) => Box::pin(async move {
+                receiver.await.unwrap_or_else(|_| Err(JournalError("the store was closed".to_owned())))
+            }),
+            Err(error) => Box::pin(std::future::ready(Err(journal_error(&error)))),
+        }
     }
+}
+
+/// The port's error is a text; this is the one place where the chain of causes becomes one.
+fn journal_error(error: &dyn std::error::Error) -> JournalError {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    JournalError(text)
 }
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.group.signal.stop();
+        // The last pass of the thread finds all segments of this process complete, and removes them.
+        self.shared.appender.close();
+        self.shared.signal.stop();
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has nothing left to do.
             let _panicked = thread.join();

@@ -2,7 +2,6 @@ mod concurrency;
 mod crash;
 mod grants;
 mod journal;
-mod latency;
 mod migration;
 mod pins;
 mod privacy;
@@ -18,7 +17,7 @@ use portcullis_gates::{Cost, PolicyOutcome, PolicyRecord, Record, RecordedDecisi
 use portcullis_model::{Digest, GateName, PolicyName};
 use tempfile::TempDir;
 
-use crate::{Home, SqliteStore, StoreOptions};
+use crate::{Home, JournalEntry, JournalReader as _, Query, SqliteStore, StoreOptions};
 
 /// A home of its own, gone with the value.
 fn home() -> (TempDir, Home) {
@@ -29,6 +28,19 @@ fn home() -> (TempDir, Home) {
 
 fn store(home: &Home) -> SqliteStore {
     SqliteStore::open(home, StoreOptions::default()).unwrap()
+}
+
+/// Returns all entries, the newest first.
+fn all(store: &SqliteStore) -> Vec<JournalEntry> {
+    let mut entries: Vec<JournalEntry> = Vec::new();
+    loop {
+        let before = entries.last().map(|entry| entry.id);
+        let more = store.latest(&Query { before, limit: Query::MOST, ..Query::default() }).unwrap();
+        if more.is_empty() {
+            return entries;
+        }
+        entries.extend(more);
+    }
 }
 
 /// A passage that two policies let through.

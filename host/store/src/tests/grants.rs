@@ -110,7 +110,7 @@ fn who_answered_what_is_read_back_with_the_passage() {
     block_on(store.write(approved.clone())).unwrap();
     block_on(store.write(revoked.clone())).unwrap();
     let entries = store.latest(&Query::default()).unwrap();
-    assert_eq!(entries[1], JournalEntry::of_record(1, &approved));
+    assert_eq!(entries[1], JournalEntry::of_record(entries[1].id, &approved));
     assert_eq!(entries[0].decision, RecordedDecision::Revoked);
     assert_eq!(entries[0].approvals, revoked.approvals);
     let refused = store.latest(&Query { refused: true, ..Query::default() }).unwrap();

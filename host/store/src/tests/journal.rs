@@ -4,7 +4,9 @@ use portcullis_gates::{Fault, Journal as _, PolicyOutcome, Record, RecordedDecis
 use portcullis_model::{Finding, PolicyName, RuleId, Severity, Span};
 
 use super::{allowed, block_on, home, record, store};
-use crate::{JournalEntry, JournalReader as _, OutcomeEntry, Query, Retention, SqliteStore, StoreOptions, maintenance};
+use crate::{
+    JournalEntry, JournalReader as _, OutcomeEntry, Query, Retention, SqliteStore, StoreOptions, lock, maintenance,
+};
 
 #[test]
 fn a_record_is_read_back_with_all_that_was_said() {
@@ -35,7 +37,7 @@ fn a_record_is_read_back_with_all_that_was_said() {
     block_on(store.write(sent.clone())).unwrap();
 
     let entries = store.latest(&Query::default()).unwrap();
-    assert_eq!(entries, [JournalEntry::of_record(1, &sent)]);
+    assert_eq!(entries, [JournalEntry::of_record(entries[0].id, &sent)]);
     let [entry] = entries.as_slice() else { panic!("one entry, not {entries:?}") };
     assert_eq!((entry.gate.as_str(), entry.decided_by.as_deref()), ("call", Some("flow")));
     assert_eq!(entry.policies[1].findings[0].message, "a \"quoted\"\u{1b} text\n");
@@ -76,7 +78,10 @@ fn the_latest_entries_come_first_and_can_be_narrowed() {
     assert_eq!(names(&Query { limit: 2, ..Query::default() }), ["tool-19", "tool-18"]);
     assert_eq!(names(&Query { server: Some("mail".to_owned()), limit: 2, ..Query::default() }), ["tool-18", "tool-16"]);
     assert_eq!(names(&Query { refused: true, ..Query::default() }), ["tool-15", "tool-10", "tool-5", "tool-0"]);
-    assert_eq!(names(&Query { after: Some(18), ..Query::default() }), ["tool-19", "tool-18"]);
+    let number =
+        |name: &str| store.latest(&Query::default()).unwrap().iter().find(|entry| entry.name == name).unwrap().id;
+    assert_eq!(names(&Query { after: Some(number("tool-17")), ..Query::default() }), ["tool-19", "tool-18"]);
+    assert_eq!(names(&Query { before: Some(number("tool-2")), ..Query::default() }), ["tool-1", "tool-0"]);
     assert!(names(&Query { session: Some("another".to_owned()), ..Query::default() }).is_empty());
 }
 
@@ -90,7 +95,7 @@ fn only_as_many_and_as_young_records_stay_as_retention_wants() {
         block_on(store.write(record)).unwrap();
     }
     let kept = |records, hours| {
-        maintenance::prune(&store.group, Retention { records, age: Duration::from_hours(hours) }).unwrap();
+        maintenance::prune(&store.shared, Retention { records, age: Duration::from_hours(hours) }).unwrap();
         let entries = store.latest(&Query { limit: 1_000, ..Query::default() }).unwrap();
         (entries.len(), entries.last().unwrap().name.clone())
     };
@@ -107,10 +112,11 @@ fn looking_for_old_records_does_not_read_the_young_ones() {
     for index in 0..2_000 {
         block_on(store.write(Record { at: SystemTime::now(), ..record(&format!("tool-{index}")) })).unwrap();
     }
+    assert_eq!(store.latest(&Query::default()).unwrap().len(), 100);
     let steps = store
         .read(|connection| {
-            let mut statement = connection.prepare(maintenance::PRUNE)?;
-            assert_eq!(statement.execute(rusqlite::params![10_000, 0, 128])?, 0);
+            let mut statement = connection.prepare(maintenance::OLDEST)?;
+            assert_eq!(statement.query_map([128], |_| Ok(()))?.count(), 128);
             Ok(statement.get_status(rusqlite::StatementStatus::VmStep))
         })
         .unwrap();
@@ -119,22 +125,19 @@ fn looking_for_old_records_does_not_read_the_young_ones() {
 }
 
 #[test]
-fn a_full_disk_is_an_error_and_writing_goes_on_once_there_is_room() {
+fn a_full_database_is_an_error_for_readers_and_loses_nothing() {
     let (_folder, home) = home();
     let store = store(&home);
     block_on(store.write(record("first"))).unwrap();
-    store.group.with_writer(|writer| writer.limit_pages(1));
-    let mut failed = None;
+    assert_eq!(store.latest(&Query::default()).unwrap().len(), 1);
+    lock(&store.shared.writer).limit_pages(1);
     for index in 0..200 {
-        if let Err(error) = block_on(store.write(record(&format!("tool-{index}")))) {
-            failed = Some(error);
-            break;
-        }
+        block_on(store.write(record(&format!("tool-{index}")))).unwrap();
     }
-    assert!(failed.unwrap().to_string().contains("full"), "the reason is named");
-    store.group.with_writer(|writer| writer.limit_pages(10_000));
-    block_on(store.write(record("after"))).unwrap();
-    assert_eq!(store.latest(&Query::default()).unwrap()[0].name, "after");
+    let error = store.latest(&Query::default()).unwrap_err();
+    assert!(std::error::Error::source(&error).unwrap().to_string().contains("full"), "the reason is named: {error:?}");
+    lock(&store.shared.writer).limit_pages(10_000);
+    assert_eq!(store.latest(&Query { limit: 1_000, ..Query::default() }).unwrap().len(), 201);
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn a_database_of_the_first_layout_is_brought_up_to_date_with_its_records() {
     migrate::migrate_to(&mut old, 1).unwrap();
     old.execute(
         "INSERT INTO journal (at, session, gate, server, name, subject, generation, decision, elapsed, policies)
-         VALUES (1, 's', 'call', 'files', 'old', zeroblob(32), 1, 0, 1, '[]')",
+         VALUES (unixepoch() * 1000000, 's', 'call', 'files', 'old', zeroblob(32), 1, 0, 1, '[]')",
         [],
     )
     .unwrap();
@@ -49,7 +49,7 @@ fn a_database_of_a_newer_program_is_left_alone() {
     drop(connection);
     let error = SqliteStore::open(&home, StoreOptions::default()).unwrap_err();
     assert!(
-        matches!(error, OpenError::Migrate { source: MigrateError::Newer { found: 99, known: 3 }, .. }),
+        matches!(error, OpenError::Migrate { source: MigrateError::Newer { found: 99, known: 4 }, .. }),
         "{error:?}"
     );
 }

@@ -20,9 +20,13 @@ fn the_home_is_0700_and_every_file_of_the_database_0600() {
     let files: Vec<_> = std::fs::read_dir(home.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     let database_files: Vec<_> = files.iter().filter(|path| path.is_file()).collect();
     assert_eq!(database_files.len(), 3, "the database, its log and its index: {files:?}");
-    for file in database_files {
+    let segments: Vec<_> =
+        std::fs::read_dir(home.path().join("journal")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(segments.len(), 1, "{segments:?}");
+    for file in database_files.into_iter().chain(&segments) {
         assert_eq!(mode(file), 0o600, "{}", file.display());
     }
+    assert_eq!(mode(&home.path().join("journal")), 0o700);
 }
 
 #[test]
