@@ -152,8 +152,6 @@ impl Scene {
         self.prepare(vec![notification(progress_method, progress).into(), notification(log_method, log).into()]);
         let mut meta = object! { "progressToken" => Self::TOKEN };
         if self.era == Era::Stateless {
-            // A line that is logged at the last moment may come too late for the client: its request is over then.
-            self.server.script().pause = Duration::from_millis(50);
             meta.insert("io.modelcontextprotocol/logLevel", "debug");
         }
         let params = object! { "name" => Self::TOOL, "arguments" => object! {}, "_meta" => meta };
@@ -161,7 +159,8 @@ impl Scene {
         self.server.script().before.clear();
         let mut take = |method: &str| {
             let is_it = |message: &Value| message.get("method").and_then(Value::as_str) == Some(method);
-            let came = self.client.wait_for(PATIENCE, is_it);
+            // Both came before the answer, so there is nothing to wait for.
+            let came = self.client.wait_for(Duration::ZERO, is_it);
             came.and_then(|message| message.get("params").cloned()).unwrap_or_else(|| panic!("{method} did not come"))
         };
         (take(progress_method), take(log_method))

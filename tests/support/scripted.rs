@@ -24,8 +24,6 @@ pub struct Script {
     /// What it sends before it answers a call: requests of its own (with an id) and notifications. Where the params hold
     /// a `progressToken`, the token of the call takes its place.
     pub before: Vec<Value>,
-    /// How long it waits then.
-    pub pause: Duration,
     /// The answer to a call: `{"result": …}` or `{"error": …}`.
     pub answer: Object,
     /// What it asks before it answers a call in the stateless era: the request, as it stands in `inputRequests`.
@@ -169,7 +167,6 @@ fn serve(shared: &Shared, stream: TcpStream) {
                 for message in &script.before {
                     write(&out, &with_token(message, &params));
                 }
-                std::thread::sleep(script.pause);
                 script.calls.push(params);
                 if requests == 0 { reply(&out, id, &script.answer) } else { waiting = Some((id, requests)) }
             }

@@ -41,6 +41,7 @@ mod stateless;
 mod turns;
 mod usage;
 mod utility;
+mod voice;
 mod wishes;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,7 +70,7 @@ pub use safe_mode::safe_mode;
 pub(crate) use ask::check_elicitation;
 pub(crate) use call::ClientCall;
 pub(crate) use fleet::Fleet;
-pub(crate) use link::{Answer, Boxed, Greeting, LaunchError, Launcher, Link, LinkError, Pages};
+pub(crate) use link::{Answer, Boxed, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress, Pages};
 pub(crate) use peer::ServerPeer;
 
 /// All servers of a config behind the gates.
@@ -208,6 +209,11 @@ impl Gateway {
     /// Returns the sessions of all fleets.
     pub(crate) fn sessions(&self) -> Vec<Arc<ClientSession>> {
         self.fleets().iter().flat_map(|fleet| fleet.sessions()).collect()
+    }
+
+    /// Returns true while something that a server said is on its way.
+    pub(crate) fn has_unheard(&self) -> bool {
+        self.fleets().iter().any(|fleet| fleet.members().iter().any(|server| server.voice.is_unheard()))
     }
 
     /// Returns true while a request of the stateless era is being worked on.

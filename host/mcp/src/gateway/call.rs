@@ -73,7 +73,7 @@ impl Fleet {
     /// Passes a call through its gates and the server between them. `params` are in the server's own names.
     pub(crate) async fn pass(
         &self,
-        session: &ClientSession,
+        session: &Arc<ClientSession>,
         route: &Route,
         verb: Verb,
         params: Value,
@@ -109,8 +109,7 @@ impl Fleet {
                 return Reply::refused(&refusal, as_tool);
             }
         };
-        let delivery =
-            Delivery { fleet: self, session, context: &context, route, call: &cleared, verb, token, outlet, as_tool };
+        let delivery = Delivery { fleet: self, session, route, call: &cleared, verb, token, outlet, as_tool };
         match delivery.deliver(reached.number).await {
             Ok((answer, connected)) => {
                 let answer = eras::fit(answer, session.gates.era, connected.link.greeting());

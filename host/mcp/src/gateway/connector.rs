@@ -9,11 +9,10 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{ServerName, object};
 use portcullis_supervisor::PrepareError;
 use rmcp::model::{ConstString as _, ProgressNotificationMethod, SubscribeRequestMethod, UnsubscribeRequestMethod};
-use tokio::sync::mpsc;
 
 use super::link::Boxed;
 use super::server::Server;
-use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, Pages, ServerPeer};
+use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress, Pages, ServerPeer};
 use crate::approver::shown;
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{Listable, Verb};
@@ -117,14 +116,14 @@ fn is_lasting(error: &SpawnError) -> bool {
 }
 
 /// Who waits for progress, by the token that the server was given in the end.
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Progress {
     next: AtomicU64,
-    waiting: std::sync::Mutex<std::collections::HashMap<u64, mpsc::Sender<Value>>>,
+    waiting: std::sync::Mutex<std::collections::HashMap<u64, OnProgress>>,
 }
 
 impl Progress {
-    fn waiting(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<u64, mpsc::Sender<Value>>> {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<u64, OnProgress>> {
         self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
@@ -163,13 +162,10 @@ impl Peer for PeerAdapter {
         if method != ProgressNotificationMethod::VALUE {
             return self.peer.notification(&method, params);
         }
-        let sender = params
-            .get("progressToken")
-            .and_then(Value::as_u64)
-            .and_then(|token| self.progress.waiting().get(&token).cloned());
-        if let Some(sender) = sender {
-            // Where too much waits to be judged this one is dropped: a newer one follows.
-            let _ = sender.try_send(params);
+        let token = params.get("progressToken").and_then(Value::as_u64);
+        let on_progress = token.and_then(|token| self.progress.waiting().get(&token).cloned());
+        if let Some(on_progress) = on_progress {
+            on_progress(params);
         }
     }
 
@@ -203,7 +199,7 @@ impl Link for UpstreamLink {
         &'a self,
         call: &'a Cleared<Call>,
         verb: Verb,
-        progress: Option<mpsc::Sender<Value>>,
+        progress: Option<OnProgress>,
     ) -> Boxed<'a, Result<Answer, LinkError>> {
         Box::pin(async move {
             // What a connection that is closed already would have been given was given to nobody.
@@ -222,11 +218,11 @@ impl Link for UpstreamLink {
                 return self.upstream.request(method, Some(&params.into())).await.map_err(translate);
             }
             let options = CallOptions { timeout: Some(self.server.options().timeout), ..CallOptions::default() };
-            let Some(sender) = progress else {
+            let Some(on_progress) = progress else {
                 return self.upstream.call(call, options).await.map_err(translate);
             };
             let number = self.progress.next.fetch_add(1, Ordering::Relaxed);
-            self.progress.waiting().insert(number, sender);
+            self.progress.waiting().insert(number, on_progress);
             let _waiting = Waiting(&self.progress, number);
             let options = CallOptions { progress_token: Some(number.into()), ..options };
             self.upstream.call(call, options).await.map_err(translate)

@@ -1,13 +1,12 @@
 //! A cleared call on its way to a server: its turn, the connection, the answer, and what may be sent a second time.
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
 
-use portcullis_gates::{Call, Cleared, Context, ServerMessage};
+use portcullis_gates::{Call, Cleared};
 use portcullis_model::json::Value;
 use portcullis_model::{CallKind, ResultKind};
 use rmcp::model::{ConstString as _, ProgressNotificationMethod};
-use tokio::sync::mpsc;
 
 use super::breaker::{Admitted, Held, Strike};
 use super::failure::failure;
@@ -16,19 +15,15 @@ use super::reach::{changed, held_back, unavailable};
 use super::route::Route;
 use super::server::{Connected, Server};
 use super::turns::TooManyWait;
-use super::{Answer, Fleet, LinkError};
+use super::voice::{Saying, say};
+use super::{Answer, Fleet, LinkError, OnProgress};
 use crate::downstream::{ClientSession, Outlet, Reply};
 use crate::method::Verb;
-
-/// So many progress notifications of one call wait to be judged; further ones are dropped by the link, as newer ones
-/// follow.
-const MOST_PROGRESS: usize = 16;
 
 /// A cleared call on its way.
 pub(crate) struct Delivery<'a> {
     pub(crate) fleet: &'a Fleet,
-    pub(crate) session: &'a ClientSession,
-    pub(crate) context: &'a Context,
+    pub(crate) session: &'a Arc<ClientSession>,
     pub(crate) route: &'a Route,
     pub(crate) call: &'a Cleared<Call>,
     pub(crate) verb: Verb,
@@ -126,46 +121,34 @@ impl Delivery<'_> {
             }
     }
 
-    /// Sends the call and waits for its answer, passing its progress on meanwhile.
+    /// Sends the call and waits for its answer, which comes after all that the server said before it.
     async fn send(&self, connected: &Connected) -> Result<Answer, LinkError> {
-        let Some(token) = &self.token else {
-            return connected.link.call(self.call, self.verb, None).await;
-        };
-        let (sender, mut receiver) = mpsc::channel(MOST_PROGRESS);
-        let calling = connected.link.call(self.call, self.verb, Some(sender));
-        tokio::pin!(calling);
-        loop {
-            tokio::select! {
-                // Progress first: none may follow the answer.
-                biased;
-                Some(params) = receiver.recv() => self.tell(token, params).await,
-                outcome = &mut calling => {
-                    while let Ok(params) = receiver.try_recv() {
-                        self.tell(token, params).await;
-                    }
-                    return outcome;
-                }
-            }
-        }
+        let running = Arc::new(());
+        let progress = self.token.as_ref().map(|token| self.on_progress(token.clone(), &running));
+        let outcome = connected.link.call(self.call, self.verb, progress).await;
+        self.route.server.voice.heard(self.session.number).await;
+        outcome
     }
 
-    /// Passes a progress notification on under the client's own token, through the result gate.
-    async fn tell(&self, token: &Value, mut params: Value) {
-        if let Some(params) = params.as_object_mut() {
-            params.insert("progressToken", token.clone());
-        }
-        let message = ServerMessage {
-            server: self.route.server.name().clone(),
-            kind: ResultKind::Progress,
-            name: self.call.get().name.clone(),
-            document: params,
-        };
-        match self.fleet.gates().result(self.context, message).await {
-            Ok(cleared) => {
-                self.session.link.notify(self.outlet, ProgressNotificationMethod::VALUE, Some(&cleared.get().document));
+    /// Returns what passes progress on under the client's own token, for as long as the call is running.
+    fn on_progress(&self, token: Value, running: &Arc<()>) -> OnProgress {
+        let (server, session) = (Arc::clone(&self.route.server), Arc::clone(self.session));
+        let (name, outlet) = (self.call.get().name.clone(), self.outlet.cloned());
+        let running = Arc::downgrade(running);
+        Arc::new(move |mut params| {
+            if let Some(params) = params.as_object_mut() {
+                params.insert("progressToken", token.clone());
             }
-            Err(refusal) => tracing::debug!(code = refusal.code.as_str(), "progress of a call was refused"),
-        }
+            let saying = Saying {
+                kind: ResultKind::Progress,
+                name: name.clone(),
+                method: ProgressNotificationMethod::VALUE.to_owned(),
+                params,
+                to: vec![(Arc::clone(&session), outlet.clone())],
+                call: Some(Weak::clone(&running)),
+            };
+            say(&session.fleet, &server, saying);
+        })
     }
 }
 

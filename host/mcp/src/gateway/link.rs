@@ -8,7 +8,6 @@ use std::time::Duration;
 use portcullis_config::ServerOptions;
 use portcullis_gates::{Call, Cleared, Environment, Launching};
 use portcullis_model::json::Value;
-use tokio::sync::mpsc;
 
 use super::ServerPeer;
 use crate::jsonrpc::ErrorObject;
@@ -16,6 +15,9 @@ use crate::method::{Listable, Verb};
 
 /// A boxed future, as ports need it.
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Takes the parameters of progress notifications that belong to a call, in the order of arrival. Does not wait.
+pub(crate) type OnProgress = Arc<dyn Fn(Value) + Send + Sync>;
 
 /// What a server answered: its result, or its error.
 pub(crate) type Answer = Result<Value, ErrorObject>;
@@ -107,7 +109,7 @@ pub(crate) trait Link: Send + Sync {
         &'a self,
         call: &'a Cleared<Call>,
         verb: Verb,
-        progress: Option<mpsc::Sender<Value>>,
+        progress: Option<OnProgress>,
     ) -> Boxed<'a, Result<Answer, LinkError>>;
 
     /// Lists everything of a kind, all pages.

@@ -3,17 +3,17 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use portcullis_gates::{ServerMessage, ServerRequest};
+use portcullis_gates::ServerRequest;
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{RequestKind, ResultKind};
-use tokio::sync::mpsc;
 
 use super::Fleet;
 use super::ask::{self, request_kind};
 use super::server::Server;
+use super::voice::{Saying, say};
 use super::wishes::Ended;
 use crate::approver::shown;
-use crate::downstream::{AskError, ClientSession, LogLevel, Outlet, own_code};
+use crate::downstream::{AskError, ClientSession, LogLevel, own_code};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{ServerMethod, ServerNotification};
 
@@ -23,8 +23,6 @@ const ELICITATION_LIMIT: Duration = Duration::from_mins(5);
 const SAMPLING_LIMIT: Duration = Duration::from_secs(30);
 /// A client looks its roots up.
 const ROOTS_LIMIT: Duration = Duration::from_secs(30);
-/// So many messages of one server wait to be judged; further ones are dropped and counted.
-const MOST_NOTIFICATIONS: usize = 64;
 
 /// The fleet as one connection of a server sees it.
 #[derive(Debug)]
@@ -33,24 +31,11 @@ pub(crate) struct ServerPeer {
     pub(super) server: Arc<Server>,
     /// Which connection it is.
     pub(crate) number: u64,
-    passing: mpsc::Sender<Passing>,
-}
-
-/// A notification on its way to sessions.
-#[derive(Debug)]
-struct Passing {
-    method: String,
-    params: Value,
-    /// Each with the way that it goes; that of the session where nothing is said.
-    sessions: Vec<(Arc<ClientSession>, Option<Outlet>)>,
 }
 
 impl ServerPeer {
     pub(crate) fn new(fleet: Weak<Fleet>, server: Arc<Server>, number: u64) -> Self {
-        let (passing, waiting) = mpsc::channel(MOST_NOTIFICATIONS);
-        // Ends with this peer, which holds the only sender.
-        tokio::spawn(judge(Weak::clone(&fleet), Arc::clone(&server), waiting));
-        Self { fleet, server, number, passing }
+        Self { fleet, server, number }
     }
 
     /// Answers a request of the server.
@@ -124,14 +109,9 @@ impl ServerPeer {
             (session, outlet)
         };
         let sessions = fleet.sessions().into_iter().chain(fleet.addressee(&self.server));
-        let sessions: Vec<_> = sessions.filter(|session| wanted(session, &params)).map(with_outlet).collect();
-        if sessions.is_empty() {
-            return;
-        }
-        let passing = Passing { method: method.to_owned(), params, sessions };
-        if self.passing.try_send(passing).is_err() {
-            tracing::debug!(server = %self.server.name(), "a notification was dropped: too many wait to be judged");
-        }
+        let to = sessions.filter(|session| wanted(session, &params)).map(with_outlet).collect();
+        let (method, name) = (method.to_owned(), String::new());
+        say(&fleet, &self.server, Saying { kind: ResultKind::Log, name, method, params, to, call: None });
     }
 
     /// Takes a line of standard error. The whole of it goes to the server's own log; this is for whoever looks closely.
@@ -187,36 +167,14 @@ pub(super) async fn ask(
     };
     let params = ask::envelope(cleared.get(), &limits);
     let limit = ask::limit(&limits, &server.options(), cleared.get(), limit);
+    // What the server said before it asks is told before: a round of the stateless era ends with the question.
+    server.voice.heard(session.number).await;
     match session.link.keyed_request(key, outlet.as_ref(), method, &params, limit).await {
         Ok(result) if is_elicitation => ask::check_elicitation(&params, result),
         Ok(result) => Ok(result),
         Err(AskError::Refused(error)) => Err(error),
         Err(error @ (AskError::TimedOut | AskError::Gone | AskError::Busy)) => {
             Err(ErrorObject::new(own_code::TIMED_OUT, error.to_string()))
-        }
-    }
-}
-
-/// Passes notifications through the result gate, one after the other.
-async fn judge(fleet: Weak<Fleet>, server: Arc<Server>, mut waiting: mpsc::Receiver<Passing>) {
-    while let Some(Passing { method, params, sessions }) = waiting.recv().await {
-        let Some(fleet) = fleet.upgrade() else {
-            return;
-        };
-        for (session, outlet) in sessions {
-            let context = fleet.context(&session, &server, outlet.as_ref());
-            let message = ServerMessage {
-                server: server.name().clone(),
-                kind: ResultKind::Log,
-                name: String::new(),
-                document: params.clone(),
-            };
-            match fleet.gates().result(&context, message).await {
-                Ok(cleared) => session.link.notify(outlet.as_ref(), &method, Some(&cleared.get().document)),
-                Err(refusal) => tracing::info!(
-                    server = %server.name(), code = refusal.code.as_str(), "a notification of a server was refused"
-                ),
-            }
         }
     }
 }

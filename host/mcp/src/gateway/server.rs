@@ -15,6 +15,7 @@ use super::breaker::Breaker;
 use super::callers::Callers;
 use super::turns::Turns;
 use super::usage::Usage;
+use super::voice::Voice;
 use super::wishes::Wishes;
 use crate::downstream::Outlet;
 use crate::status::{Phase, ServerStatus};
@@ -73,6 +74,8 @@ pub(crate) struct Server {
     pub(crate) turns: Turns,
     /// What it was used for.
     pub(crate) usage: Usage,
+    /// What it says by itself.
+    pub(crate) voice: Voice,
     connected: ArcSwapOption<Connected>,
     status: Mutex<Kept>,
     /// Calls that are running.
@@ -109,6 +112,7 @@ impl Server {
             breaker: Breaker::default(),
             turns: Turns::default(),
             usage: Usage::default(),
+            voice: Voice::default(),
             connected: ArcSwapOption::empty(),
             status: Mutex::new(status),
             callers: Arc::default(),

@@ -11,6 +11,7 @@ mod lazy;
 mod life;
 mod listen;
 mod lists;
+mod order;
 mod policies;
 mod recovery;
 mod reload;

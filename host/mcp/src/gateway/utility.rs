@@ -1,5 +1,7 @@
 //! The tools of the gateway that reach a server's resources and prompts: through the same gates as any call.
 
+use std::sync::Arc;
+
 use portcullis_gates::Call;
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{CallKind, PinState, ResultKind, object};
@@ -15,7 +17,7 @@ impl Fleet {
     /// Answers a call of a utility tool.
     pub(crate) async fn use_utility(
         &self,
-        session: &ClientSession,
+        session: &Arc<ClientSession>,
         route: Route,
         utility: Utility,
         params: Object,

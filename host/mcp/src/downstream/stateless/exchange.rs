@@ -1,6 +1,6 @@
 //! One call during which the client may be asked: what a server or a gate asks waits here for the client's next round.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,6 +28,9 @@ pub(super) const MOST_ROUNDS: u32 = 32;
 /// Where nothing new is asked for so long, the client is asked what there is: several questions at once cost one round.
 const QUIET: Duration = Duration::from_millis(40);
 
+/// So much of what is said while no round listens is kept for the next one; of more, the latest.
+const MOST_MISSED: usize = 32;
+
 /// Where the present round of a call is told what happens.
 pub(super) struct Present {
     pub(super) tell: Tell,
@@ -35,6 +38,23 @@ pub(super) struct Present {
     pub(super) token: Option<Value>,
     /// From which level on it wants log messages.
     pub(super) level: Option<LogLevel>,
+}
+
+impl Present {
+    /// Tells it what it wants to hear of. A request hears of nothing else.
+    fn hear(&self, method: &str, params: Option<&Value>) {
+        match (method, params) {
+            (ProgressNotificationMethod::VALUE, Some(Value::Object(params))) => {
+                if let Some(token) = &self.token {
+                    let mut params = params.clone();
+                    params.insert("progressToken", token.clone());
+                    (self.tell)(method, Some(&params.into()));
+                }
+            }
+            (LoggingMessageNotificationMethod::VALUE, _) if self.level.is_some() => (self.tell)(method, params),
+            _ => {}
+        }
+    }
 }
 
 struct Input {
@@ -56,6 +76,8 @@ struct State {
     closed: bool,
     /// What a server wanted and the client does not offer.
     undeclared: BTreeSet<String>,
+    /// What was said since the last round: its method and parameters.
+    missed: VecDeque<(String, Value)>,
 }
 
 /// One call during which the client may be asked. Ends with its [`Carrier`].
@@ -88,6 +110,7 @@ impl Exchange {
         state.closed = true;
         state.present = None;
         state.inputs.clear();
+        state.missed.clear();
     }
 
     /// Waits until something was asked and nothing more for a moment.
@@ -136,6 +159,9 @@ impl Exchange {
             if let Some(answer) = responses.get(&input.key) {
                 check(input, answer)?;
             }
+        }
+        for (method, params) in std::mem::take(&mut state.missed) {
+            present.hear(&method, Some(&params));
         }
         state.present = Some(present);
         // What was not answered is asked again in a moment: answered questions lead to further ones first.
@@ -316,22 +342,16 @@ impl Way for Exchange {
     }
 
     fn notify(&self, _outlet: Option<&Outlet>, method: &str, params: Option<&Value>) {
-        let state = self.state();
-        // Between two rounds nobody listens.
-        let Some(present) = &state.present else {
-            return;
-        };
-        match (method, params) {
-            (ProgressNotificationMethod::VALUE, Some(Value::Object(params))) => {
-                if let Some(token) = &present.token {
-                    let mut params = params.clone();
-                    params.insert("progressToken", token.clone());
-                    (present.tell)(method, Some(&params.into()));
-                }
+        let mut state = self.state();
+        if let Some(present) = &state.present {
+            return present.hear(method, params);
+        }
+        // Between two rounds nobody listens; after the last one nobody will.
+        if let Some(params) = params.filter(|_| !state.closed) {
+            if state.missed.len() >= MOST_MISSED {
+                state.missed.pop_front();
             }
-            (LoggingMessageNotificationMethod::VALUE, _) if present.level.is_some() => (present.tell)(method, params),
-            // A request hears of nothing else.
-            _ => {}
+            state.missed.push_back((method.to_owned(), params.clone()));
         }
     }
 

@@ -141,7 +141,7 @@ async fn progress_reaches_the_client_under_its_own_token_and_before_the_answer()
             let progress = progress.expect("a token was given");
             for number in 1..=3 {
                 let params = format!(r#"{{"progressToken":77,"progress":{number}.0,"x-vendor":1}}"#);
-                progress.send(json(&params)).await.unwrap();
+                progress(json(&params));
             }
             Ok(Ok(json("{}")))
         })

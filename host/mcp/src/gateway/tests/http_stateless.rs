@@ -106,7 +106,7 @@ async fn what_comes_before_the_answer_makes_it_a_stream_and_closing_that_cancels
     server.on_call = Arc::new(move |call, _, progress| {
         let counted = Arc::clone(&counted);
         Box::pin(async move {
-            let _ = progress.unwrap().send(json(r#"{"progressToken":1,"progress":1}"#)).await;
+            progress.unwrap()(json(r#"{"progressToken":1,"progress":1}"#));
             if call.params.pointer("/arguments/hang").is_none() {
                 return Ok(Ok(json(r#"{"content":[]}"#)));
             }

@@ -27,7 +27,7 @@ fn server(release: &Arc<Notify>) -> Scripted {
             };
             for round in 1..=rounds {
                 if let Some(progress) = &progress {
-                    progress.send(json(&format!(r#"{{"progress":{round}}}"#))).await.unwrap();
+                    progress(json(&format!(r#"{{"progress":{round}}}"#)));
                 }
                 release.notified().await;
             }

@@ -107,7 +107,7 @@ async fn progress_comes_with_the_requests_own_token_and_a_cancelled_request_ends
     let mut server = Scripted::with_tools(&[&tool("t")]);
     server.on_call = Arc::new(|_, _, progress| {
         Box::pin(async move {
-            let _ = progress.unwrap().send(json(r#"{"progressToken":99,"progress":1}"#)).await;
+            progress.unwrap()(json(r#"{"progressToken":99,"progress":1}"#));
             std::future::pending().await
         })
     });

@@ -12,11 +12,10 @@ use portcullis_gates::testing::Judge;
 use portcullis_gates::{ActivePolicy, Call, Cleared, Environment, Gates, Launching, NoJournal, PolicySet, testing};
 use portcullis_model::json::{Value, parse_str};
 use portcullis_model::{Answer as PolicyAnswer, GateName, Origin, Subject, Verdict};
-use tokio::sync::mpsc;
 
 use crate::gateway::link::Boxed;
 use crate::gateway::{
-    Answer, Gateway, GatewayOptions, Greeting, LaunchError, Launcher, Link, LinkError, Pages, ServerPeer,
+    Answer, Gateway, GatewayOptions, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress, Pages, ServerPeer,
 };
 use crate::jsonrpc::ErrorObject;
 use crate::method::{Listable, Verb};
@@ -32,7 +31,7 @@ pub(super) fn json(text: &str) -> Value {
 
 /// What a server does with a call: told the params, the verb and where progress goes.
 pub(super) type OnCall =
-    Arc<dyn Fn(Call, Verb, Option<mpsc::Sender<Value>>) -> Boxed<'static, Result<Answer, LinkError>> + Send + Sync>;
+    Arc<dyn Fn(Call, Verb, Option<OnProgress>) -> Boxed<'static, Result<Answer, LinkError>> + Send + Sync>;
 
 /// A server that does as it is told.
 pub(super) struct Scripted {
@@ -146,7 +145,7 @@ impl Link for ScriptedLink {
         &'a self,
         call: &'a Cleared<Call>,
         verb: Verb,
-        progress: Option<mpsc::Sender<Value>>,
+        progress: Option<OnProgress>,
     ) -> Boxed<'a, Result<Answer, LinkError>> {
         self.server.calls.lock().unwrap().push(format!("{} {}", call.get().name, call.get().params.to_json()));
         (self.server.on_call)(call.get().clone(), verb, progress)

@@ -150,9 +150,23 @@ async fn a_round_hears_of_progress_under_its_own_token_and_of_messages_only_wher
     );
     let (second, told) = present(Some("b"), None);
     exchange.resume(round, &json("{}"), second).unwrap();
-    exchange.notify(None, "notifications/progress", Some(&progress));
+    exchange.notify(None, "notifications/progress", Some(&json(r#"{"progressToken":9,"progress":2}"#)));
     exchange.notify(None, "notifications/message", Some(&json(r#"{"level":"info"}"#)));
-    assert_eq!(*told.lock().unwrap(), [r#"notifications/progress {"progressToken":"b","progress":1}"#]);
+    let heard = [1, 2].map(|number| format!(r#"notifications/progress {{"progressToken":"b","progress":{number}}}"#));
+    assert_eq!(*told.lock().unwrap(), heard, "what was said between the rounds is told first");
+}
+
+#[tokio::test]
+async fn between_two_rounds_the_latest_of_what_is_said_is_kept() {
+    let exchange = exchange("{}");
+    let (round, _) = exchange.pause().unwrap();
+    for number in 0..MOST_MISSED + 3 {
+        exchange.notify(None, "notifications/message", Some(&Value::from(number as u64)));
+    }
+    let (next, told) = present(None, Some(LogLevel::Debug));
+    exchange.resume(round, &json("{}"), next).unwrap();
+    let told = told.lock().unwrap();
+    assert_eq!((told.len(), told[0].as_str()), (MOST_MISSED, "notifications/message 3"));
 }
 
 #[tokio::test]
