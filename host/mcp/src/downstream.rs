@@ -22,7 +22,7 @@ pub use reply::own_code;
 pub use standard::{Input, Output, standard_streams};
 pub use stdio::{ServeError, serve_stdio};
 
-pub(crate) use client::{AskError, ClientLink, Way};
+pub(crate) use client::{AskError, ClientLink, Question, Way};
 pub(crate) use connection::{COALESCE, Connection, changed_method};
 pub(crate) use entrance::{Entrance, local};
 pub(crate) use in_flight::{InFlight, StartError};

@@ -67,7 +67,7 @@ pub use connector::StderrLog;
 pub use options::GatewayOptions;
 pub use safe_mode::safe_mode;
 
-pub(crate) use ask::check_elicitation;
+pub(crate) use ask::{check_elicitation, not_offered};
 pub(crate) use call::ClientCall;
 pub(crate) use fleet::Fleet;
 pub(crate) use link::{Answer, Boxed, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress, Pages};

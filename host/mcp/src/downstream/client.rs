@@ -37,30 +37,22 @@ pub(crate) enum AskError {
 
 type Answer = Result<Value, ErrorObject>;
 
+/// What a client is asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Question<'a> {
+    pub(crate) method: &'a str,
+    /// What the server calls it, where it gave it a name, which a client of the stateless era sees.
+    pub(crate) key: Option<&'a str>,
+    pub(crate) params: &'a Value,
+    /// So long the answer is awaited.
+    pub(crate) limit: Duration,
+}
+
 /// A way to a client: by it the client is asked and told.
 pub(crate) trait Way: Debug + Send + Sync {
     /// Asks the client and waits for its answer. `outlet` is that of the client's own request which it is about, if any.
     /// Dropping the future withdraws the question.
-    fn request<'a>(
-        &'a self,
-        outlet: Option<&'a Outlet>,
-        method: &'a str,
-        params: &'a Value,
-        limit: Duration,
-    ) -> Boxed<'a, Result<Value, AskError>>;
-
-    /// As [`Way::request`], for a question to which the server may have given a key, which a client of the stateless era
-    /// sees.
-    fn keyed_request<'a>(
-        &'a self,
-        _key: Option<&'a str>,
-        outlet: Option<&'a Outlet>,
-        method: &'a str,
-        params: &'a Value,
-        limit: Duration,
-    ) -> Boxed<'a, Result<Value, AskError>> {
-        self.request(outlet, method, params, limit)
-    }
+    fn request<'a>(&'a self, outlet: Option<&'a Outlet>, question: Question<'a>) -> Boxed<'a, Result<Value, AskError>>;
 
     /// Tells the client, or drops it where the client does not read. `outlet` is as in [`Way::request`].
     fn notify(&self, outlet: Option<&Outlet>, method: &str, params: Option<&Value>);
@@ -70,14 +62,8 @@ pub(crate) trait Way: Debug + Send + Sync {
 }
 
 impl Way for ClientLink {
-    fn request<'a>(
-        &'a self,
-        outlet: Option<&'a Outlet>,
-        method: &'a str,
-        params: &'a Value,
-        limit: Duration,
-    ) -> Boxed<'a, Result<Value, AskError>> {
-        Box::pin(self.request(outlet, method, params, limit))
+    fn request<'a>(&'a self, outlet: Option<&'a Outlet>, question: Question<'a>) -> Boxed<'a, Result<Value, AskError>> {
+        Box::pin(self.request(outlet, question))
     }
 
     fn notify(&self, outlet: Option<&Outlet>, method: &str, params: Option<&Value>) {
@@ -108,9 +94,7 @@ impl ClientLink {
     pub(crate) async fn request(
         &self,
         outlet: Option<&Outlet>,
-        method: &str,
-        params: &Value,
-        limit: Duration,
+        Question { method, key: _, params, limit }: Question<'_>,
     ) -> Result<Value, AskError> {
         let (sender, receiver) = oneshot::channel();
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -194,12 +178,16 @@ mod tests {
         (Arc::new(ClientLink::new(Outlet::Pipe(Arc::clone(&outbox)))), outbox)
     }
 
+    fn question<'a>(method: &'a str, params: &'a Value, milliseconds: u64) -> Question<'a> {
+        Question { method, key: None, params, limit: Duration::from_millis(milliseconds) }
+    }
+
     #[tokio::test]
     async fn each_answer_finds_its_request() {
         let (link, _outbox) = link();
         let ask = |name: &'static str| {
             let link = Arc::clone(&link);
-            tokio::spawn(async move { link.request(None, name, &object! {}.into(), Duration::from_secs(5)).await })
+            tokio::spawn(async move { link.request(None, question(name, &object! {}.into(), 5_000)).await })
         };
         let first = ask("roots/list");
         tokio::task::yield_now().await;
@@ -215,7 +203,7 @@ mod tests {
     #[tokio::test]
     async fn a_request_that_is_given_up_is_withdrawn_at_the_client() {
         let (link, outbox) = link();
-        let outcome = link.request(None, "roots/list", &object! {}.into(), Duration::from_millis(1)).await;
+        let outcome = link.request(None, question("roots/list", &object! {}.into(), 1)).await;
         assert!(matches!(outcome, Err(AskError::TimedOut)));
         let mut written = Vec::new();
         outbox.close();
@@ -230,7 +218,7 @@ mod tests {
         let (link, _outbox) = link();
         let waiting = tokio::spawn({
             let link = Arc::clone(&link);
-            async move { link.request(None, "roots/list", &object! {}.into(), Duration::from_mins(1)).await }
+            async move { link.request(None, question("roots/list", &object! {}.into(), 60_000)).await }
         });
         tokio::task::yield_now().await;
         link.close();

@@ -98,6 +98,8 @@ pub(crate) struct ClientSession {
     pub(crate) link: Arc<dyn Way>,
     /// What it declared that it can do.
     pub(crate) capabilities: Value,
+    /// True for a request that only listens (`subscriptions/listen`): nothing can be asked by it.
+    pub(crate) listens: bool,
     level: AtomicU8,
     /// The version of each list that it knows of; 0 for one that it never asked for.
     listed: [AtomicU64; 3],
@@ -127,6 +129,7 @@ impl ClientSession {
             approver,
             link,
             capabilities,
+            listens: false,
             // Without a wish of the client: what an operator reads by default.
             level: AtomicU8::new(LogLevel::Info as u8),
             listed: Default::default(),

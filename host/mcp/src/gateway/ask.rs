@@ -10,7 +10,7 @@ use portcullis_model::{FormField, RequestKind, Sampling, object};
 
 use crate::approver::shown;
 use crate::downstream::own_code;
-use crate::jsonrpc::ErrorObject;
+use crate::jsonrpc::{ErrorObject, code};
 use crate::method::ServerMethod;
 
 /// So many model hints and form fields are told to policies: the rest is in the document that they judge as well.
@@ -26,16 +26,27 @@ pub(crate) fn is_enabled(options: &ServerOptions, method: ServerMethod) -> bool 
     block.get("enabled").and_then(Value::as_bool).unwrap_or(true)
 }
 
-/// Returns what policies are told of a request; nothing for what is no such request.
+/// Returns the error for a request that needs what the client does not offer: a capability, or a part of one, which servers
+/// are told by different codes (MCP 2025-11-25, elicitation and sampling).
+pub(crate) fn not_offered(lacking: &str) -> ErrorObject {
+    match lacking.split_once('.') {
+        None => ErrorObject::new(code::METHOD_NOT_FOUND, "the client does not offer this"),
+        Some(_) => ErrorObject::new(code::INVALID_PARAMS, format!("the client did not declare `{lacking}`")),
+    }
+}
+
+/// Returns what policies are told of a request; nothing for what is no such request, or is of an unknown mode.
 pub(crate) fn request_kind(method: ServerMethod, params: &Value) -> Option<RequestKind> {
     match method {
         ServerMethod::CreateMessage => Some(RequestKind::Sampling(sampling(params))),
-        ServerMethod::Elicit => Some(match params.get("url").and_then(Value::as_str) {
-            Some(url) if params.get("mode").and_then(Value::as_str) == Some("url") => {
-                RequestKind::ElicitationUrl(url.to_owned())
+        ServerMethod::Elicit => match params.get("mode").map(Value::as_str) {
+            None | Some(Some("form")) => Some(RequestKind::ElicitationForm(form(params))),
+            Some(Some("url")) => {
+                let url = params.get("url").and_then(Value::as_str)?;
+                Some(RequestKind::ElicitationUrl(url.to_owned()))
             }
-            _ => RequestKind::ElicitationForm(form(params)),
-        }),
+            Some(Some(_) | None) => None,
+        },
         ServerMethod::ListRoots => Some(RequestKind::Roots),
         ServerMethod::Ping | ServerMethod::Unknown => None,
     }

@@ -142,19 +142,14 @@ struct PeerAdapter {
 }
 
 impl Peer for PeerAdapter {
-    fn request(&self, method: String, params: Option<Value>) -> BoxFuture<'_, Result<Value, ErrorObject>> {
-        let params = params.unwrap_or_else(|| Object::new().into());
-        Box::pin(async move { self.peer.request(&method, params).await })
-    }
-
-    fn keyed_request(
+    fn request(
         &self,
-        key: String,
         method: String,
         params: Option<Value>,
+        key: Option<String>,
     ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
         let params = params.unwrap_or_else(|| Object::new().into());
-        Box::pin(async move { self.peer.keyed_request(Some(&key), &method, params).await })
+        Box::pin(async move { self.peer.request(&method, params, key.as_deref()).await })
     }
 
     fn notification(&self, method: String, params: Option<Value>) {

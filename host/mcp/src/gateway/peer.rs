@@ -8,12 +8,13 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{RequestKind, ResultKind};
 
 use super::Fleet;
-use super::ask::{self, request_kind};
+use super::ask::{self, not_offered, request_kind};
 use super::server::Server;
+use super::sessions::Addressed;
 use super::voice::{Saying, say};
 use super::wishes::Ended;
 use crate::approver::shown;
-use crate::downstream::{AskError, ClientSession, LogLevel, own_code};
+use crate::downstream::{AskError, ClientSession, LogLevel, Question, own_code};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{ServerMethod, ServerNotification};
 
@@ -23,6 +24,9 @@ const ELICITATION_LIMIT: Duration = Duration::from_mins(5);
 const SAMPLING_LIMIT: Duration = Duration::from_secs(30);
 /// A client looks its roots up.
 const ROOTS_LIMIT: Duration = Duration::from_secs(30);
+
+/// The first revision in which a client says whether a server may wish for context of other servers.
+const CONTEXT_SINCE: &str = "2025-11-25";
 
 /// The fleet as one connection of a server sees it.
 #[derive(Debug)]
@@ -38,41 +42,45 @@ impl ServerPeer {
         Self { fleet, server, number }
     }
 
-    /// Answers a request of the server.
-    pub(crate) async fn request(&self, method: &str, params: Value) -> Result<Value, ErrorObject> {
-        self.keyed_request(None, method, params).await
-    }
-
-    /// As [`ServerPeer::request`], for one to which the server may have given a key.
-    pub(crate) async fn keyed_request(
-        &self,
-        key: Option<&str>,
-        method: &str,
-        params: Value,
-    ) -> Result<Value, ErrorObject> {
+    /// Answers a request of the server, to which it may have given a key.
+    pub(crate) async fn request(&self, method: &str, params: Value, key: Option<&str>) -> Result<Value, ErrorObject> {
         let kind = ServerMethod::parse(method);
-        if kind == ServerMethod::Ping {
-            return Ok(Object::new().into());
-        }
-        let Some(capability) = kind.capability() else {
-            return Err(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered"));
+        let capability = match (kind, kind.capability()) {
+            (ServerMethod::Ping, _) => return Ok(Object::new().into()),
+            (_, Some(capability)) => capability,
+            (_, None) => return Err(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered")),
         };
-        let not_offered = || ErrorObject::new(code::METHOD_NOT_FOUND, "the client does not offer this");
-        let fleet = self.fleet.upgrade().ok_or_else(not_offered)?;
-        let session = fleet.session_of(&self.server).ok_or_else(not_offered)?;
-        if !session.declares(capability) {
-            session.link.note_undeclared(capability);
-            return Err(not_offered());
+        let fleet = self.fleet.upgrade().ok_or_else(|| not_offered(capability))?;
+        let (session, how) = fleet.session_of(&self.server, capability).ok_or_else(|| not_offered(capability))?;
+        if let Some(lacking) = self.lacks(kind, &session, &params) {
+            if how == Addressed::ByCall {
+                session.link.note_undeclared(lacking);
+            }
+            return Err(not_offered(lacking));
         }
         if !ask::is_enabled(&self.server.options(), kind) {
-            return Err(not_offered());
+            return Err(not_offered(capability));
         }
-        let kind_of_request = request_kind(kind, &params).ok_or_else(not_offered)?;
+        let Some(kind_of_request) = request_kind(kind, &params) else {
+            return Err(ErrorObject::new(
+                code::INVALID_PARAMS,
+                "this elicitation is of no mode that exists, or lacks its URL",
+            ));
+        };
         let outcome = ask(&fleet, &session, &self.server, (method, key), kind_of_request, params).await;
         if kind == ServerMethod::CreateMessage {
             ask::count_rounds(&self.server.tool_rounds, outcome.as_ref().ok());
         }
         outcome
+    }
+
+    /// Returns what such a request needs and the client did not declare.
+    fn lacks(&self, kind: ServerMethod, session: &ClientSession, params: &Value) -> Option<&'static str> {
+        let lacking = kind.lacks(&session.capabilities, params)?;
+        // A server of an earlier revision may wish for context without being told of it; the client may ignore that.
+        let connected = self.server.connected();
+        let knows = connected.is_none_or(|connected| connected.link.greeting().revision.as_str() >= CONTEXT_SINCE);
+        (knows || lacking != "sampling.context").then_some(lacking)
     }
 
     /// Takes a notification of the server. Never waits.
@@ -169,7 +177,7 @@ pub(super) async fn ask(
     let limit = ask::limit(&limits, &server.options(), cleared.get(), limit);
     // What the server said before it asks is told before: a round of the stateless era ends with the question.
     server.voice.heard(session.number).await;
-    match session.link.keyed_request(key, outlet.as_ref(), method, &params, limit).await {
+    match session.link.request(outlet.as_ref(), Question { method, key, params: &params, limit }).await {
         Ok(result) if is_elicitation => ask::check_elicitation(&params, result),
         Ok(result) => Ok(result),
         Err(AskError::Refused(error)) => Err(error),

@@ -18,10 +18,19 @@ use super::capabilities::CapabilitySet;
 use super::server::Server;
 use super::{Fleet, Gateway, Link};
 use crate::approver::{ClientApprover, Elicit, may_be_asked};
-use crate::downstream::{ClientLink, ClientSession, Entrance, Introduction, LogLevel, Outlet, Way};
+use crate::downstream::{ClientLink, ClientSession, Entrance, Introduction, LogLevel, Outlet, Question, Way};
 
 /// An approver's answer is awaited so much longer than the gates wait, so that theirs is the limit that counts.
 const BEYOND_WAIT: Duration = Duration::from_secs(10);
+
+/// How a server's own request found its client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Addressed {
+    /// By a call that is running at the server.
+    ByCall,
+    /// There is no other client; the call that may carry the request, if any, has nothing to do with the server.
+    ByClient,
+}
 
 impl Gateway {
     /// Opens the session of a client that introduced itself, and starts the servers for it where none serve such clients
@@ -101,23 +110,24 @@ impl Fleet {
         self.locked_sessions().clone()
     }
 
-    /// Returns the session that a server's own request belongs to: the only one there is, else one that is calling the
-    /// server. Nothing where that would be a guess: the question would reach the wrong person.
-    pub(crate) fn session_of(&self, server: &Server) -> Option<Arc<ClientSession>> {
-        if let [only] = self.locked_sessions().as_slice()
-            && !self.has_exchanges()
-        {
-            return Some(Arc::clone(only));
+    /// Returns the session, or the request of the stateless era, that a server's own request belongs to: one that is calling
+    /// the server, else one of the only client there is, which offers what is asked for if any does. Nothing where that would
+    /// be a guess: the question would reach the wrong person.
+    pub(crate) fn session_of(&self, server: &Server, capability: &str) -> Option<(Arc<ClientSession>, Addressed)> {
+        let callers = self.callers(server);
+        if !callers.is_empty() {
+            return sole_client(&callers).cloned().map(|session| (session, Addressed::ByCall));
         }
-        self.sole_caller(server)
+        let sessions = self.sessions().into_iter().filter(|session| !session.listens);
+        let everybody: Vec<_> = sessions.chain(self.exchanges()).collect();
+        let newest = sole_client(&everybody)?;
+        let offering = everybody.iter().filter(|session| session.declares(capability));
+        let session = offering.max_by_key(|session| session.number).unwrap_or(newest);
+        Some((Arc::clone(session), Addressed::ByClient))
     }
 
-    /// Returns the newest of those who are calling the server, where all of them are the same client: of several calls
-    /// the older ones more likely have their questions behind them, and any of them reaches the same person.
-    fn sole_caller(&self, server: &Server) -> Option<Arc<ClientSession>> {
-        let callers: Vec<_> = server.callers().into_iter().filter_map(|number| self.session(number)).collect();
-        let newest = callers.iter().max_by_key(|session| session.number)?;
-        callers.iter().all(|session| Arc::ptr_eq(&session.gates, &newest.gates)).then(|| Arc::clone(newest))
+    fn callers(&self, server: &Server) -> Vec<Arc<ClientSession>> {
+        server.callers().into_iter().filter_map(|number| self.session(number)).collect()
     }
 
     /// Returns the session, or the request of the stateless era, of that number.
@@ -128,7 +138,7 @@ impl Fleet {
 
     /// Returns the request of the stateless era that a message of a server may belong to.
     pub(crate) fn addressee(&self, server: &Server) -> Option<Arc<ClientSession>> {
-        self.sole_caller(server).filter(|session| self.exchange(session.number).is_some())
+        sole_client(&self.callers(server)).filter(|session| self.exchange(session.number).is_some()).cloned()
     }
 
     /// Returns the context of a passage that a client asked for; `outlet` is that of its request.
@@ -181,6 +191,13 @@ impl Fleet {
     }
 }
 
+/// Returns the newest of these where all of them are the same client: of several calls the older ones more likely have their
+/// questions behind them, and any of them reaches the same person.
+fn sole_client(sessions: &[Arc<ClientSession>]) -> Option<&Arc<ClientSession>> {
+    let newest = sessions.iter().max_by_key(|session| session.number)?;
+    sessions.iter().all(|session| Arc::ptr_eq(&session.gates, &newest.gates)).then_some(newest)
+}
+
 /// Returns who can be asked on behalf of a client: a question about one request goes the way of that request.
 fn approver_during(session: &ClientSession, outlet: Option<&Outlet>) -> Arc<dyn Approver> {
     match outlet {
@@ -205,7 +222,8 @@ impl Elicit for Asked {
     fn elicit(&self, params: Value) -> Pin<Box<dyn Future<Output = Option<Value>> + Send + '_>> {
         Box::pin(async move {
             let outlet = self.outlet.as_ref();
-            self.link.request(outlet, ElicitationCreateRequestMethod::VALUE, &params, self.limit).await.ok()
+            let (method, limit) = (ElicitationCreateRequestMethod::VALUE, self.limit);
+            self.link.request(outlet, Question { method, key: None, params: &params, limit }).await.ok()
         })
     }
 

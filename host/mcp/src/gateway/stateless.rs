@@ -46,8 +46,10 @@ impl Fleet {
         way: Arc<dyn Way>,
     ) -> Arc<ClientSession> {
         let (fleet, approver) = (Arc::clone(self), Arc::new(NoApprover));
-        let session = Arc::new(ClientSession::new(fleet, gates, entrance, approver, way, Object::new().into()));
+        let mut session = ClientSession::new(fleet, gates, entrance, approver, way, Object::new().into());
+        session.listens = true;
         session.set_own_level(None);
+        let session = Arc::new(session);
         self.locked_sessions().push(Arc::clone(&session));
         session
     }
@@ -63,6 +65,11 @@ impl Fleet {
 
     pub(crate) fn has_exchanges(&self) -> bool {
         !self.locked_exchanges().is_empty()
+    }
+
+    /// Returns the requests that are being worked on.
+    pub(crate) fn exchanges(&self) -> Vec<Arc<ClientSession>> {
+        self.locked_exchanges().values().cloned().collect()
     }
 
     /// Returns the request of that number.

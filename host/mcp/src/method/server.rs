@@ -1,5 +1,6 @@
 //! What a server may send to the gateway.
 
+use portcullis_model::json::Value;
 use rmcp::model::{
     CancelledNotificationMethod, ConstString as _, CreateMessageRequestMethod, ElicitationCreateRequestMethod,
     ListRootsRequestMethod, LoggingMessageNotificationMethod, PingRequestMethod, ProgressNotificationMethod,
@@ -41,6 +42,30 @@ impl ServerMethod {
             Self::Elicit => Some("elicitation"),
             Self::ListRoots => Some("roots"),
             Self::Ping | Self::Unknown => None,
+        }
+    }
+
+    /// Returns the capability that such a request with these parameters needs and a client of these capabilities does not
+    /// have: `elicitation`, or with its mode `elicitation.url`. Nothing where nothing is missing.
+    ///
+    /// Modes of elicitation and the parts of sampling are of revision 2025-11-25; the empty `elicitation` of the one before
+    /// means forms.
+    pub fn lacks(self, capabilities: &Value, params: &Value) -> Option<&'static str> {
+        let capability = self.capability()?;
+        let Some(declared) = capabilities.get(capability).and_then(Value::as_object) else {
+            return Some(capability);
+        };
+        let has = |part: &str| declared.get(part).is_some_and(|part| !part.is_null());
+        let says = |key: &str| params.get(key).is_some_and(|value| !value.is_null());
+        let text = |key: &str| params.get(key).and_then(Value::as_str);
+        match self {
+            Self::Elicit if text("mode") == Some("url") => (!has("url")).then_some("elicitation.url"),
+            Self::Elicit => (!declared.is_empty() && !has("form")).then_some("elicitation.form"),
+            Self::CreateMessage if !has("tools") && (says("tools") || says("toolChoice")) => Some("sampling.tools"),
+            Self::CreateMessage if !has("context") && text("includeContext").is_some_and(|wanted| wanted != "none") => {
+                Some("sampling.context")
+            }
+            Self::CreateMessage | Self::ListRoots | Self::Ping | Self::Unknown => None,
         }
     }
 }

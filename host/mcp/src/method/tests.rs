@@ -1,4 +1,5 @@
 use portcullis_model::CallKind;
+use portcullis_model::json::parse_str;
 
 use super::*;
 
@@ -33,4 +34,37 @@ fn what_a_server_asks_of_the_client_needs_a_capability_of_the_client() {
         assert!(ServerMethod::parse(name).capability().is_some(), "{name}");
     }
     assert_eq!(ServerMethod::parse("ping").capability(), None);
+}
+
+#[test]
+fn a_request_needs_the_very_part_of_a_capability_that_it_uses() {
+    let form = r#"{"message":"m","requestedSchema":{"type":"object","properties":{}}}"#;
+    let url = r#"{"mode":"url","url":"https://example.org/","message":"m"}"#;
+    for (method, params, declared, lacking) in [
+        ("roots/list", "{}", r#"{"roots":{}}"#, None),
+        ("roots/list", "{}", r#"{"roots":null}"#, Some("roots")),
+        ("roots/list", "{}", r#"{"roots":true}"#, Some("roots")),
+        ("elicitation/create", form, "{}", Some("elicitation")),
+        ("elicitation/create", form, r#"{"elicitation":{}}"#, None),
+        ("elicitation/create", form, r#"{"elicitation":{"form":{}}}"#, None),
+        ("elicitation/create", form, r#"{"elicitation":{"url":{}}}"#, Some("elicitation.form")),
+        ("elicitation/create", url, r#"{"elicitation":{"url":{}}}"#, None),
+        ("elicitation/create", url, r#"{"elicitation":{}}"#, Some("elicitation.url")),
+        ("elicitation/create", url, r#"{"elicitation":{"form":{},"url":null}}"#, Some("elicitation.url")),
+        ("sampling/createMessage", r#"{"includeContext":"none"}"#, r#"{"sampling":{}}"#, None),
+        (
+            "sampling/createMessage",
+            r#"{"includeContext":"thisServer"}"#,
+            r#"{"sampling":{}}"#,
+            Some("sampling.context"),
+        ),
+        ("sampling/createMessage", r#"{"includeContext":"allServers"}"#, r#"{"sampling":{"context":{}}}"#, None),
+        ("sampling/createMessage", r#"{"tools":[]}"#, r#"{"sampling":{"context":{}}}"#, Some("sampling.tools")),
+        ("sampling/createMessage", r#"{"toolChoice":{"mode":"none"}}"#, r#"{"sampling":{}}"#, Some("sampling.tools")),
+        ("sampling/createMessage", r#"{"tools":[{}]}"#, r#"{"sampling":{"tools":{}}}"#, None),
+        ("sampling/createMessage", r#"{"tools":null}"#, r#"{"sampling":{}}"#, None),
+    ] {
+        let (params, declared) = (parse_str(params).unwrap(), parse_str(declared).unwrap());
+        assert_eq!(ServerMethod::parse(method).lacks(&declared, &params), lacking, "{method} {params:?} {declared:?}");
+    }
 }

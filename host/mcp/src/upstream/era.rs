@@ -64,9 +64,9 @@ impl Stateless {
         &self.subscriptions
     }
 
-    /// Returns true where servers were told that the client can do this.
-    pub(super) fn declares(&self, capability: &str) -> bool {
-        self.capabilities.get(capability).is_some_and(|value| !value.is_null())
+    /// Returns what servers were told that the client can do.
+    pub(super) fn capabilities(&self) -> &Value {
+        &self.capabilities
     }
 
     pub(super) fn level(&self) -> Guard<Option<Arc<Value>>> {

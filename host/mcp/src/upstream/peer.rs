@@ -15,21 +15,17 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 ///
 /// An implementation must not own the [`Upstream`](super::Upstream) that it serves, or else neither is ever dropped.
 pub trait Peer: Send + Sync + 'static {
-    /// Answers a request of the server. At most 16 of one server run at once; `ping` is answered without it. The future
-    /// is dropped where the server cancels its request or goes away.
+    /// Answers a request of the server; `key` is the name that the server gave it, where it did (MCP 2026-07-28,
+    /// `inputRequests`). At most 16 of one server run at once; `ping` is answered without it. The future is dropped where the
+    /// server cancels its request or goes away.
     ///
     /// While one runs, the time limits of calls to this server stand still: a person may be being asked.
-    fn request(&self, method: String, params: Option<Value>) -> BoxFuture<'_, Result<Value, ErrorObject>>;
-
-    /// As [`Peer::request`], for a request to which the server gave a key of its own (MCP 2026-07-28, `inputRequests`).
-    fn keyed_request(
+    fn request(
         &self,
-        _key: String,
         method: String,
         params: Option<Value>,
-    ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
-        self.request(method, params)
-    }
+        key: Option<String>,
+    ) -> BoxFuture<'_, Result<Value, ErrorObject>>;
 
     /// Takes a notification, in the order of arrival. Must not block. Progress comes with the token of
     /// [`CallOptions::progress_token`](super::CallOptions::progress_token) put back; cancellations are dealt with already.

@@ -153,10 +153,9 @@ fn read_request(era: &Stateless, key: String, request: Value) -> Result<Request,
         Some(_) => return Err(malformed("the parameters of a request for input are no object")),
     };
     // What the client did not declare it may not be asked for.
-    match ServerMethod::parse(&method).capability() {
-        Some(capability) if era.declares(capability) => Ok((key, method, params)),
-        Some(_) | None => Err(CallError::NotOffered),
-    }
+    let kind = ServerMethod::parse(&method);
+    let lacks = kind.lacks(era.capabilities(), params.as_ref().unwrap_or(&Value::Null));
+    if kind.capability().is_some() && lacks.is_none() { Ok((key, method, params)) } else { Err(CallError::NotOffered) }
 }
 
 /// Has all requests answered, at the same time; one that fails ends the others.
@@ -167,8 +166,9 @@ async fn gather(shared: &Arc<Shared>, requests: Vec<Request>) -> Result<Value, C
         let shared = Arc::clone(shared);
         answering.spawn(async move {
             let is_form = ServerMethod::parse(&method) == ServerMethod::Elicit;
-            match shared.peer().keyed_request(key, method, params).await {
+            match shared.peer().request(method, params, Some(key)).await {
                 Ok(answer) => Ok((index, answer)),
+                Err(error) if error.code() == code::INVALID_PARAMS => Err(CallError::NotOffered),
                 // A person who gave no answer is an answer, too.
                 Err(_) if is_form => Ok((index, object! { "action" => "cancel" }.into())),
                 Err(error) => Err(CallError::NotGiven(error.code())),

@@ -251,7 +251,7 @@ impl Shared {
         let shared = Arc::clone(self);
         self.answer(id, async move {
             let _paused = Paused::new(&shared);
-            shared.peer.request(method, params).await
+            shared.peer.request(method, params, None).await
         });
     }
 

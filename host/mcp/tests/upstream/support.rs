@@ -40,7 +40,12 @@ pub(crate) struct Recorder {
 }
 
 impl Peer for Recorder {
-    fn request(&self, method: String, _params: Option<Value>) -> BoxFuture<'_, Result<Value, ErrorObject>> {
+    fn request(
+        &self,
+        method: String,
+        _params: Option<Value>,
+        _key: Option<String>,
+    ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
         self.requests.lock().unwrap().push(method.clone());
         Box::pin(async move {
             tokio::time::sleep(self.delay).await;

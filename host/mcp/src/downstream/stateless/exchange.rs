@@ -7,15 +7,13 @@ use std::time::Duration;
 
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
-use rmcp::model::{
-    ConstString as _, ElicitationCreateRequestMethod, LoggingMessageNotificationMethod, ProgressNotificationMethod,
-};
+use rmcp::model::{ConstString as _, LoggingMessageNotificationMethod, ProgressNotificationMethod};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 
 use super::Tell;
-use crate::downstream::{AskError, LogLevel, Outlet, Way};
-use crate::gateway::{Boxed, check_elicitation};
+use crate::downstream::{AskError, LogLevel, Outlet, Question, Way};
+use crate::gateway::{Boxed, check_elicitation, not_offered};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::ServerMethod;
 
@@ -193,21 +191,10 @@ impl Exchange {
         (!required.is_empty()).then(|| required.into())
     }
 
-    /// Returns the capability that a question needs and the client did not declare.
+    /// Returns the capability that a question needs and the client did not declare. Whether a server may wish for context
+    /// is for its peer to know.
     fn lacks(&self, method: &str, params: &Value) -> Option<&'static str> {
-        let capability = ServerMethod::parse(method).capability()?;
-        let declared = self.capabilities.get(capability).and_then(Value::as_object);
-        let Some(declared) = declared else {
-            return Some(capability);
-        };
-        let by_url = params.get("mode").and_then(Value::as_str) == Some("url");
-        let has = |mode: &str| declared.get(mode).is_some_and(|mode| !mode.is_null());
-        match (method == ElicitationCreateRequestMethod::VALUE, by_url) {
-            (true, true) => (!has("url")).then_some("elicitation.url"),
-            // An empty object means forms.
-            (true, false) => (!declared.is_empty() && !has("form")).then_some("elicitation.form"),
-            (false, _) => None,
-        }
+        ServerMethod::parse(method).lacks(&self.capabilities, params).filter(|lacking| *lacking != "sampling.context")
     }
 }
 
@@ -292,28 +279,13 @@ impl Way for Exchange {
     fn request<'a>(
         &'a self,
         // Every request of this era has a way of its own, which is this.
-        outlet: Option<&'a Outlet>,
-        method: &'a str,
-        params: &'a Value,
-        limit: Duration,
-    ) -> Boxed<'a, Result<Value, AskError>> {
-        self.keyed_request(None, outlet, method, params, limit)
-    }
-
-    fn keyed_request<'a>(
-        &'a self,
-        wanted: Option<&'a str>,
-        // Every request of this era has a way of its own, which is this.
         _outlet: Option<&'a Outlet>,
-        method: &'a str,
-        params: &'a Value,
-        limit: Duration,
+        Question { method, key: wanted, params, limit }: Question<'a>,
     ) -> Boxed<'a, Result<Value, AskError>> {
         Box::pin(async move {
             if let Some(lacking) = self.lacks(method, params) {
                 self.note_undeclared(lacking);
-                let text = "the client does not offer this";
-                return Err(AskError::Refused(ErrorObject::new(code::METHOD_NOT_FOUND, text)));
+                return Err(AskError::Refused(not_offered(lacking)));
             }
             let (sender, receiver) = oneshot::channel();
             let key = {

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{CallKind, ResultKind, object};
@@ -11,7 +10,9 @@ use rmcp::model::{ConstString as _, ResourceUpdatedNotificationMethod, Subscript
 use tokio::sync::watch;
 
 use super::{Ask, Begun, RequestMeta, Tell, invalid};
-use crate::downstream::{AskError, COALESCE, ClientSession, ListGroup, Outlet, Reply, Way, changed_method, own_code};
+use crate::downstream::{
+    AskError, COALESCE, ClientSession, ListGroup, Outlet, Question, Reply, Way, changed_method, own_code,
+};
 use crate::gateway::{Boxed, ClientCall, Fleet, Gateway};
 use crate::jsonrpc::{ErrorObject, Id};
 use crate::method::Verb;
@@ -239,9 +240,7 @@ impl Way for Listener {
     fn request<'a>(
         &'a self,
         _outlet: Option<&'a Outlet>,
-        _method: &'a str,
-        _params: &'a Value,
-        _limit: Duration,
+        _question: Question<'a>,
     ) -> Boxed<'a, Result<Value, AskError>> {
         // Nothing is asked of somebody who listens.
         Box::pin(async { Err(AskError::Gone) })

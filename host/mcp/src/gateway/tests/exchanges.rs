@@ -23,7 +23,7 @@ fn curious(questions: &'static [(&'static str, &'static str)]) -> (Scripted, Pee
             let peer = asked.0.lock().unwrap().clone().unwrap();
             let mut answers = Vec::new();
             for (method, params) in questions {
-                match peer.request(method, json(params)).await {
+                match peer.request(method, json(params), None).await {
                     Ok(answer) => answers.push(answer.to_json()),
                     Err(error) => {
                         return Ok(Ok(json(&format!(
@@ -230,6 +230,40 @@ async fn parallel_calls_of_one_client_may_be_asked_and_those_of_two_are_not_conf
     let mut other = running.connect();
     let response = other.stateless("tools/call", ALL, CALL).await.to_json();
     assert!(response.contains("failed with -32601"), "nobody can tell whose question it is: {response}");
+}
+
+#[tokio::test]
+async fn what_a_server_asks_outside_of_a_call_goes_with_another_call_of_the_only_client() {
+    let release = Arc::new(tokio::sync::Notify::new());
+    let released = Arc::clone(&release);
+    let mut busy = Scripted::with_tools(&[&tool("t")]);
+    busy.on_call = Arc::new(move |_, _, _| {
+        let released = Arc::clone(&released);
+        Box::pin(async move {
+            released.notified().await;
+            Ok(Ok(json(r#"{"isError":true,"content":[]}"#)))
+        })
+    });
+    let running = setup().server("s", busy).server("idle", Scripted::with_tools(&[&tool("t")])).run();
+    let mut client = running.connect();
+    client.stateless("tools/list", r#"{"roots":{}}"#, "").await;
+    let ask = |method: &'static str| {
+        let peer = running.server("idle").peer();
+        tokio::spawn(async move { peer.request(method, json("{}"), None).await })
+    };
+    assert_eq!(ask("roots/list").await.unwrap().unwrap_err().code(), -32_601, "nothing is there that could carry it");
+    let id = client.start_stateless("tools/call", r#"{"roots":{}}"#, CALL).await;
+    running.wait_for("the call", |running| running.server("s").calls().len() == 1).await;
+    assert_eq!(ask("sampling/createMessage").await.unwrap().unwrap_err().code(), -32_601);
+    let roots = ask("roots/list");
+    let asked = client.answer_to(id).await;
+    assert_eq!(result_type(&asked), Some("input_required"), "{}", asked.to_json());
+    let answers = r#"{"input-1":{"roots":[]}}"#;
+    let id = client.start_stateless("tools/call", r#"{"roots":{}}"#, &round(CALL, &asked, answers)).await;
+    assert_eq!(roots.await.unwrap().unwrap().to_json(), r#"{"roots":[]}"#);
+    release.notify_one();
+    let done = client.answer_to(id).await;
+    assert_eq!(result_type(&done), Some("complete"), "what the other server lacks is not why this call failed");
 }
 
 #[tokio::test]

@@ -55,14 +55,14 @@ async fn a_server_asks_only_clients_of_its_own_fleet() {
     let of_rooted = running.server("s").peer();
     let mut other = introduced(&running, ALL).await;
     other.tools().await;
-    let asked = tokio::spawn(async move { of_rooted.request("roots/list", json("{}")).await });
+    let asked = tokio::spawn(async move { of_rooted.request("roots/list", json("{}"), None).await });
     let request = rooted.expect("roots/list").await;
     rooted.respond(&request, r#"{"roots":[]}"#).await;
     assert_eq!(asked.await.unwrap().unwrap().to_json(), r#"{"roots":[]}"#);
     assert!(!other.hears("roots/list").await);
     // The narrower server was never told of sampling, though one client of the gateway has it.
     let of_other = running.server("s").peer();
-    let asked = tokio::spawn(async move { of_other.request("sampling/createMessage", json("{}")).await });
+    let asked = tokio::spawn(async move { of_other.request("sampling/createMessage", json("{}"), None).await });
     let request = other.expect("sampling/createMessage").await;
     other.respond(&request, r#"{"role":"assistant"}"#).await;
     assert!(asked.await.unwrap().is_ok());

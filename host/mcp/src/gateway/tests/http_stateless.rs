@@ -153,7 +153,7 @@ async fn a_question_is_a_round_of_its_own_request_and_a_missing_capability_a_sta
     server.on_call = Arc::new(move |_, _, _| {
         let peer = peer.lock().unwrap().clone().unwrap();
         Box::pin(async move {
-            Ok(match peer.request("roots/list", json("{}")).await {
+            Ok(match peer.request("roots/list", json("{}"), None).await {
                 Ok(roots) => Ok(json(&format!(r#"{{"content":[],"x":{}}}"#, roots.to_json()))),
                 Err(error) => Err(error),
             })

@@ -213,7 +213,7 @@ async fn a_server_asks_the_client_on_the_stream_of_the_call_that_it_is_about() {
     let peer = door.running.server("s").peer();
     let asking = |peer: &Arc<crate::gateway::ServerPeer>| {
         let peer = Arc::clone(peer);
-        tokio::spawn(async move { peer.request("roots/list", json("{}")).await })
+        tokio::spawn(async move { peer.request("roots/list", json("{}"), None).await })
     };
     let call = client.call(1, "mcp__s__slow");
     let (mut stream, asked) = tokio::join!(call.send(), async {

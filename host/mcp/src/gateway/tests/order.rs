@@ -52,7 +52,7 @@ fn talkative(slot: &PeerSlot, asks: bool) -> Scripted {
             };
             (0..TIMES).for_each(speak);
             if asks {
-                let _ = peer.request("roots/list", json("{}")).await;
+                let _ = peer.request("roots/list", json("{}"), None).await;
                 (TIMES..2 * TIMES).for_each(speak);
             }
             Ok(Ok(json(r#"{"content":[]}"#)))

@@ -14,7 +14,7 @@ async fn running(setup: Setup, capabilities: &str) -> (Running, Client) {
 
 fn ask(running: &Running, method: &'static str, params: &str) -> tokio::task::JoinHandle<crate::gateway::Answer> {
     let (peer, params) = (running.server("s").peer(), json(params));
-    tokio::spawn(async move { peer.request(method, params).await })
+    tokio::spawn(async move { peer.request(method, params, None).await })
 }
 
 #[tokio::test]
@@ -42,6 +42,62 @@ async fn what_the_client_did_not_declare_is_not_asked_of_it() {
     }
     assert_eq!(ask(&running, "ping", "{}").await.unwrap().unwrap().to_json(), "{}");
     assert!(!client.hears("sampling/createMessage").await);
+}
+
+#[tokio::test]
+async fn a_part_of_a_capability_that_the_client_did_not_declare_is_refused_to_the_server_as_invalid() {
+    let (running, mut client) = running(setup(), r#"{"sampling":{},"elicitation":{}}"#).await;
+    for (method, params, part) in [
+        ("elicitation/create", r#"{"mode":"url","url":"https://example.org/","message":"m"}"#, "elicitation.url"),
+        ("sampling/createMessage", r#"{"messages":[],"tools":[{"name":"t"}]}"#, "sampling.tools"),
+        ("sampling/createMessage", r#"{"messages":[],"includeContext":"allServers"}"#, "sampling.context"),
+    ] {
+        let error = ask(&running, method, params).await.unwrap().unwrap_err();
+        assert_eq!(error.code(), -32_602, "{part}");
+        assert!(error.message().contains(part), "{}", error.message());
+    }
+    for unknown in [r#"{"mode":"voice","message":"m"}"#, r#"{"mode":7,"message":"m"}"#] {
+        assert_eq!(ask(&running, "elicitation/create", unknown).await.unwrap().unwrap_err().code(), -32_602);
+    }
+    assert!(!client.hears("elicitation/create").await && !client.hears("sampling/createMessage").await);
+    let (second, mut client) = super::requests::running(setup(), r#"{"elicitation":{"url":{}}}"#).await;
+    let error = ask(&second, "elicitation/create", r#"{"message":"m"}"#).await.unwrap().unwrap_err();
+    assert_eq!(error.code(), -32_602, "a client of pages only is shown no form");
+    let asked = ask(&second, "elicitation/create", r#"{"mode":"url","url":"https://example.org/","message":"m"}"#);
+    let page = client.expect("elicitation/create").await;
+    client.respond(&page, r#"{"action":"decline"}"#).await;
+    asked.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_know_whether_it_may_wish_for_context_is_not_refused_for_it() {
+    let old = Scripted::with_tools(&[&tool("t")]).greeting(|greeting| greeting.revision = "2025-06-18".to_owned());
+    let running = setup().server("s", old).run();
+    let mut client = running.connect();
+    client.introduce(r#"{"sampling":{}}"#).await;
+    client.tools().await;
+    let asked = ask(&running, "sampling/createMessage", r#"{"messages":[],"includeContext":"thisServer"}"#);
+    let request = client.expect("sampling/createMessage").await;
+    assert_eq!(request.pointer("/params/includeContext").and_then(Value::as_str), Some("thisServer"));
+    client.respond(&request, r#"{"role":"assistant","content":{"type":"text","text":"4"},"model":"m"}"#).await;
+    asked.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn somebody_who_only_listens_is_not_taken_for_a_client_that_can_be_asked() {
+    let (running, mut client) = running(setup(), r#"{"roots":{}}"#).await;
+    let mut listener = running.connect();
+    let wanted = r#""notifications":{"toolsListChanged":true},"#;
+    listener.start_stateless("subscriptions/listen", r#"{"roots":{}}"#, wanted).await;
+    listener.expect("notifications/subscriptions/acknowledged").await;
+    let asked = ask(&running, "roots/list", "{}");
+    let request = client.expect("roots/list").await;
+    client.respond(&request, r#"{"roots":[]}"#).await;
+    assert_eq!(asked.await.unwrap().unwrap().to_json(), r#"{"roots":[]}"#);
+    drop(client);
+    running.wait_for("the end of the client", |running| running.gateway.sessions().len() == 1).await;
+    let error = ask(&running, "roots/list", "{}").await.unwrap().unwrap_err();
+    assert_eq!(error.code(), -32_601, "there is nobody left who can be asked");
 }
 
 #[tokio::test]

@@ -23,13 +23,17 @@ fn exchange(capabilities: &str) -> Arc<Exchange> {
     Arc::new(Exchange::new(json(capabilities), present(None, None).0))
 }
 
+fn question<'a>(method: &'a str, key: Option<&'a str>, params: &'a Value, milliseconds: u64) -> Question<'a> {
+    Question { method, key, params, limit: Duration::from_millis(milliseconds) }
+}
+
 fn ask(
     exchange: &Arc<Exchange>,
     method: &'static str,
     params: &str,
 ) -> tokio::task::JoinHandle<Result<Value, AskError>> {
     let (exchange, params) = (Arc::clone(exchange), json(params));
-    tokio::spawn(async move { exchange.request(None, method, &params, Duration::from_mins(1)).await })
+    tokio::spawn(async move { exchange.request(None, question(method, None, &params, 60_000)).await })
 }
 
 const FORM: &str =
@@ -101,12 +105,12 @@ async fn an_answer_that_is_none_leaves_the_round_as_it_was() {
 #[tokio::test]
 async fn only_what_the_client_declared_is_asked() {
     let exchange = exchange(r#"{"elicitation":{"form":{}}}"#);
-    for (method, params) in [
-        ("sampling/createMessage", "{}"),
-        ("elicitation/create", r#"{"mode":"url","url":"https://example.org","message":"m"}"#),
+    for (method, params, refusal) in [
+        ("sampling/createMessage", "{}", code::METHOD_NOT_FOUND),
+        ("elicitation/create", r#"{"mode":"url","url":"https://example.org","message":"m"}"#, code::INVALID_PARAMS),
     ] {
-        let outcome = exchange.request(None, method, &json(params), Duration::from_secs(1)).await;
-        assert!(matches!(outcome, Err(AskError::Refused(error)) if error.code() == code::METHOD_NOT_FOUND), "{method}");
+        let outcome = exchange.request(None, question(method, None, &json(params), 1_000)).await;
+        assert!(matches!(outcome, Err(AskError::Refused(error)) if error.code() == refusal), "{method}");
     }
     let required = exchange.undeclared().unwrap().to_json();
     assert_eq!(required, r#"{"elicitation":{"url":{}},"sampling":{}}"#);
@@ -115,7 +119,7 @@ async fn only_what_the_client_declared_is_asked() {
 #[tokio::test]
 async fn a_question_that_ran_out_is_not_asked_any_more() {
     let exchange = exchange(r#"{"roots":{}}"#);
-    let outcome = exchange.request(None, "roots/list", &json("{}"), Duration::from_millis(1)).await;
+    let outcome = exchange.request(None, question("roots/list", None, &json("{}"), 1)).await;
     assert!(matches!(outcome, Err(AskError::TimedOut)));
     assert!(tokio::time::timeout(Duration::from_millis(200), exchange.must_ask()).await.is_err());
 }
@@ -179,7 +183,7 @@ async fn a_plain_key_of_the_server_is_kept_and_any_other_replaced() {
             let (exchange, key) = (Arc::clone(&exchange), key.map(str::to_owned));
             tokio::spawn(async move {
                 let params = json(r#"{"_meta":{"progressToken":3}}"#);
-                exchange.keyed_request(key.as_deref(), None, "roots/list", &params, Duration::from_mins(1)).await
+                exchange.request(None, question("roots/list", key.as_deref(), &params, 60_000)).await
             })
         })
         .collect();
