@@ -10,6 +10,7 @@ mod config;
 mod encode;
 mod fourteen_servers;
 mod hot_swap;
+mod journal;
 mod misbehaving;
 mod real_servers;
 mod serving;

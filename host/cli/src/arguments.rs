@@ -1,5 +1,7 @@
 //! The command line as it is written: nothing is resolved here, see [`crate::settings`].
 
+pub(crate) mod journal;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -57,6 +59,9 @@ pub(crate) enum Command {
     /// Shows and takes back approvals that are remembered
     #[command(subcommand)]
     Grants(Grants),
+    /// Shows, exports and checks the record of what the gates did
+    #[command(subcommand)]
+    Journal(journal::Journal),
     /// Shows, runs and measures policies
     #[command(subcommand)]
     Policy(Policy),

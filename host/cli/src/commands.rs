@@ -6,6 +6,7 @@ pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod grants;
 pub(crate) mod http;
+pub(crate) mod journal;
 pub(crate) mod list;
 pub(crate) mod policy;
 pub(crate) mod serve;

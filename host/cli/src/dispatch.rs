@@ -60,6 +60,7 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Grants::List(list) => commands::grants::list(&settings, list),
             Grants::Revoke(revoke) => commands::grants::revoke(&settings, revoke),
         }),
+        Command::Journal(journal) => reporting().and_then(|()| commands::journal::run(&settings, &journal)),
         Command::Policy(policy) => reporting().and_then(|()| run_policy(&settings, &policy)),
         Command::Token(Token::Show) => reporting().and_then(|()| commands::token::show(&settings)),
         Command::Warm(warm) => reporting().and_then(|()| commands::warm::warm(&settings, &warm)),

@@ -61,7 +61,9 @@ pub(crate) fn open_store(home: &Home, journal: &JournalSection) -> Result<Arc<Sq
         Durability::Process => portcullis_store::Durability::Process,
         Durability::Power => portcullis_store::Durability::Power,
     };
-    let retention = Retention { age: journal.keep.unwrap_or(Retention::default().age), ..Retention::default() };
+    let kept = Retention::default();
+    let retention =
+        Retention { age: journal.keep.unwrap_or(kept.age), bytes: journal.most_bytes.unwrap_or(kept.bytes), ..kept };
     let options = StoreOptions { durability, retention };
     let opened = match &journal.path {
         Some(path) => {

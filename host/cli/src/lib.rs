@@ -33,6 +33,7 @@ mod exit;
 mod failure;
 mod gateway;
 mod log_file;
+mod moment;
 #[cfg(unix)]
 mod operator;
 mod passages;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use portcullis_gates::{ApprovalRecord, PolicyOutcome, Record, RecordedDecision};
+use portcullis_gates::{ApprovalRecord, PolicyOutcome, Record};
 use portcullis_model::json::Value;
 use portcullis_model::object;
 use portcullis_store::{FindingEntry, JournalEntry, OutcomeEntry, PolicyEntry};
@@ -22,7 +22,7 @@ pub(crate) fn is_broken(record: &Record) -> bool {
 
 /// Returns an entry for scripts.
 pub(crate) fn to_value(entry: &JournalEntry) -> Value {
-    let (decision, code) = decision(&entry.decision);
+    let (decision, code) = entry.outcome();
     let mut object = object! {
         "id" => entry.id,
         "gate" => entry.gate.as_str(),
@@ -44,7 +44,7 @@ pub(crate) fn to_value(entry: &JournalEntry) -> Value {
     object.into()
 }
 
-fn approval_to_value(approval: &ApprovalRecord) -> Value {
+pub(crate) fn approval_to_value(approval: &ApprovalRecord) -> Value {
     let mut object = object! {
         "policy" => approval.policy.as_str(),
         "code" => approval.code.as_str(),
@@ -58,7 +58,7 @@ fn approval_to_value(approval: &ApprovalRecord) -> Value {
     object.into()
 }
 
-fn policy_to_value(entry: &PolicyEntry) -> Value {
+pub(crate) fn policy_to_value(entry: &PolicyEntry) -> Value {
     let mut object = object! { "policy" => entry.policy.as_str(), "outcome" => outcome(&entry.outcome) };
     if entry.shadow {
         object.insert("shadow", true);
@@ -162,7 +162,7 @@ pub(crate) fn write_text<'a>(
 
 fn write_group(group: &Alike<'_>, out: &mut dyn Write) -> io::Result<()> {
     let entry = group.first;
-    let (decision, code) = decision(&entry.decision);
+    let (decision, code) = entry.outcome();
     write!(out, "    {:<11} {}: {decision}", entry.gate, group.names())?;
     if let Some(code) = code {
         write!(out, " ({})", one_line(code))?;
@@ -197,17 +197,6 @@ fn short(message: &str) -> String {
     one_line(&short)
 }
 
-fn decision(decision: &RecordedDecision) -> (&'static str, Option<&str>) {
-    match decision {
-        RecordedDecision::Cleared => ("cleared", None),
-        RecordedDecision::Edited => ("edited", None),
-        RecordedDecision::Approved => ("approved", None),
-        RecordedDecision::Refused(code) => ("refused", Some(code)),
-        RecordedDecision::Quarantined(code) => ("quarantined", Some(code)),
-        RecordedDecision::Revoked => ("revoked", None),
-    }
-}
-
 fn outcome(outcome: &OutcomeEntry) -> Value {
     match outcome {
         OutcomeEntry::Allow => "allow".into(),
@@ -229,7 +218,7 @@ fn microseconds(duration: Duration) -> u64 {
 mod tests {
     use std::time::SystemTime;
 
-    use portcullis_gates::Cost;
+    use portcullis_gates::{Cost, RecordedDecision};
     use portcullis_model::Digest;
 
     use super::*;
@@ -260,6 +249,7 @@ mod tests {
             policies: vec![policy],
             approvals: Vec::new(),
             elapsed: Duration::from_micros(u64::try_from(name.len()).unwrap()),
+            place: None,
         }
     }
 

@@ -18,7 +18,7 @@ use crate::segment::{self, HEADER, Header, Next, next_frame};
 use crate::writer::{Patience, Writer};
 use crate::{StoreError, lock};
 use rows::Position;
-pub(crate) use rows::{Kind, heads};
+pub(crate) use rows::{Kind, heads, link};
 
 /// Bytes that are read and absorbed in one transaction, where no record is longer: about 1,000 records and five
 /// milliseconds, which is what another process of the home waits for at most.
@@ -74,6 +74,13 @@ impl Absorber {
             }
         }
         Ok(unread)
+    }
+
+    /// Returns how many segments were left aside.
+    pub(crate) fn damaged(&self) -> Result<usize, StoreError> {
+        let failed = |source| StoreError::Segments { folder: self.folder.clone(), source };
+        let is_damaged = |entry: &std::fs::DirEntry| entry.path().extension().is_some_and(|ending| ending == DAMAGED);
+        Ok(std::fs::read_dir(&self.folder).map_err(failed)?.flatten().filter(is_damaged).count())
     }
 
     fn absorb_segment(&mut self, writer: &Mutex<Writer>, segment: &Found) -> Result<(), Trouble> {

@@ -7,7 +7,7 @@ use portcullis_gates::{ApprovalEvent, ApprovalRecord, Cost, RecordedDecision};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{ApproverClass, Digest, PolicyName, RuleId, Span};
 
-use crate::{FindingEntry, JournalEntry, OutcomeEntry, PolicyEntry};
+use crate::{ChainId, FindingEntry, Head, JournalEntry, Link, OutcomeEntry, PolicyEntry};
 
 /// Returns the decision of a number and a code, or nothing where the number is unknown.
 pub(crate) fn decision(number: i64, code: Option<String>) -> Option<RecordedDecision> {
@@ -76,6 +76,7 @@ pub(crate) fn passage(id: i64, text: &str, lineups: &Lineups) -> Option<JournalE
             None => Vec::new(),
         },
         elapsed: Duration::from_nanos(value.get("elapsed")?.as_u64()?),
+        place: None,
     })
 }
 
@@ -104,6 +105,15 @@ fn word(decision: &str, code: Option<String>) -> Option<RecordedDecision> {
 pub(crate) fn policies(text: &str, versions: &HashMap<i64, (String, Digest)>) -> Option<Vec<PolicyEntry>> {
     let value = portcullis_model::json::parse_str(text).ok()?;
     value.as_array()?.iter().map(|entry| policy(entry, versions)).collect()
+}
+
+/// Returns a head that a chain tells of another, or nothing where the value is none.
+pub(crate) fn head(value: &Value) -> Option<Head> {
+    let [chain, sequence, hash] = value.as_array()? else {
+        return None;
+    };
+    let link = Link { sequence: sequence.as_u64()?, hash: Digest::parse(hash.as_str()?)? };
+    Some(Head { chain: ChainId::parse(chain.as_str()?)?, link })
 }
 
 /// Returns the class of a number, or nothing where the number is unknown.

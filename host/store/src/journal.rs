@@ -3,9 +3,9 @@
 use std::time::{Duration, SystemTime};
 
 use portcullis_gates::{ApprovalRecord, Cost, PolicyOutcome, PolicyRecord, Record, RecordedDecision};
-use portcullis_model::{Digest, Finding, Span};
+use portcullis_model::{Digest, Finding, GateName, Span};
 
-use crate::StoreError;
+use crate::{ChainId, Link, StoreError, encode};
 
 /// One passage of a gate, as it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,9 +37,16 @@ pub struct JournalEntry {
     pub approvals: Vec<ApprovalRecord>,
     /// Wall time of the passage, approvals left out.
     pub elapsed: Duration,
+    /// Where it stands in the chain of its process; nothing for entries from before there were chains.
+    pub place: Option<(ChainId, Link)>,
 }
 
 impl JournalEntry {
+    /// Returns how the passage ended, in a word, and its stable code.
+    pub fn outcome(&self) -> (&'static str, Option<&str>) {
+        encode::decision(&self.decision)
+    }
+
     /// Returns a record as it is read back once it is written under that id, but for what the journal cuts.
     pub fn of_record(id: i64, record: &Record) -> Self {
         Self {
@@ -56,11 +63,27 @@ impl JournalEntry {
             policies: record.policies.iter().map(PolicyEntry::of_record).collect(),
             approvals: record.approvals.clone(),
             elapsed: record.elapsed,
+            place: None,
         }
     }
 }
 
 impl PolicyEntry {
+    /// Returns true where it objected, broke or noticed something.
+    pub fn said_something(&self) -> bool {
+        self.outcome != OutcomeEntry::Allow || !self.findings.is_empty() || self.edits > 0
+    }
+
+    /// Returns true where it noticed something by a rule, or objected with it as its code.
+    fn names(&self, rule: &str) -> bool {
+        let objected = match &self.outcome {
+            OutcomeEntry::Ask(codes) => codes.iter().any(|code| code == rule),
+            OutcomeEntry::Deny(code) | OutcomeEntry::Fault { code, .. } => code == rule,
+            OutcomeEntry::Allow => false,
+        };
+        objected || self.findings.iter().any(|finding| finding.rule == rule)
+    }
+
     fn of_record(record: &PolicyRecord) -> Self {
         let finding = |finding: &Finding| FindingEntry {
             rule: finding.rule.to_string(),
@@ -143,7 +166,7 @@ pub struct FindingEntry {
     pub evidence: Vec<Span>,
 }
 
-/// Which passages are wanted.
+/// Which passages are wanted. What is nothing or empty takes all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Query {
     /// So many at most; more than [`Query::MOST`] counts as that.
@@ -152,12 +175,24 @@ pub struct Query {
     pub after: Option<i64>,
     /// Only those before this entry: where one answer ends, the next one goes on.
     pub before: Option<i64>,
+    /// Only those that ended then or later.
+    pub since: Option<SystemTime>,
+    /// Only those of this gate.
+    pub gate: Option<GateName>,
     /// Only those of this server.
     pub server: Option<String>,
+    /// Only those of what has this name, in the server's own words.
+    pub name: Option<String>,
     /// Only those of this session.
     pub session: Option<String>,
     /// Only those that were refused or quarantined.
     pub refused: bool,
+    /// Only those that ended in this way, as [`JournalEntry::outcome`] calls it.
+    pub outcome: Option<String>,
+    /// Only those in which this policy objected, broke or noticed something.
+    pub policy: Option<String>,
+    /// Only those in which a policy noticed something by this rule, or objected with this code.
+    pub rule: Option<String>,
 }
 
 impl Query {
@@ -175,15 +210,40 @@ impl Query {
 
     /// Returns true where an entry is wanted, its number and how many there are left aside.
     pub(crate) fn wants(&self, entry: &JournalEntry) -> bool {
-        let is = |wanted: &Option<String>, text: &str| wanted.as_deref().is_none_or(|wanted| wanted == text);
+        fn is(wanted: Option<&str>, text: &str) -> bool {
+            wanted.is_none_or(|wanted| wanted == text)
+        }
         let refused = matches!(entry.decision, RecordedDecision::Refused(_) | RecordedDecision::Quarantined(_));
-        is(&self.server, &entry.server) && is(&self.session, &entry.session) && (refused || !self.refused)
+        self.since.is_none_or(|since| entry.at >= since)
+            && is(self.gate.map(GateName::as_str), &entry.gate)
+            && is(self.server.as_deref(), &entry.server)
+            && is(self.name.as_deref(), &entry.name)
+            && is(self.session.as_deref(), &entry.session)
+            && (refused || !self.refused)
+            && is(self.outcome.as_deref(), entry.outcome().0)
+            && self.policy.as_ref().is_none_or(|wanted| {
+                entry.policies.iter().any(|policy| policy.policy == *wanted && policy.said_something())
+            })
+            && self.rule.as_ref().is_none_or(|wanted| entry.policies.iter().any(|policy| policy.names(wanted)))
     }
 }
 
 impl Default for Query {
     fn default() -> Self {
-        Self { limit: 100, after: None, before: None, server: None, session: None, refused: false }
+        Self {
+            limit: 100,
+            after: None,
+            before: None,
+            since: None,
+            gate: None,
+            server: None,
+            name: None,
+            session: None,
+            refused: false,
+            outcome: None,
+            policy: None,
+            rule: None,
+        }
     }
 }
 
@@ -192,4 +252,13 @@ pub trait JournalReader: Send + Sync {
     /// Returns the latest entries, the newest first. Moves what is in segments into the database before, and takes a few
     /// microseconds an entry that is looked at; call it off the threads that carry traffic.
     fn latest(&self, query: &Query) -> Result<Vec<JournalEntry>, StoreError>;
+
+    /// Returns the same from the other end: the earliest entries, the oldest first.
+    fn earliest(&self, query: &Query) -> Result<Vec<JournalEntry>, StoreError>;
+
+    /// Returns the entry of that number.
+    fn entry(&self, id: i64) -> Result<Option<JournalEntry>, StoreError> {
+        let only = Query { after: id.checked_sub(1), before: id.checked_add(1), limit: 1, ..Query::default() };
+        Ok(self.latest(&only)?.pop())
+    }
 }

@@ -31,6 +31,7 @@ mod chain;
 mod decode;
 mod encode;
 mod grants;
+mod heads;
 mod home;
 mod journal;
 mod maintenance;
@@ -41,17 +42,20 @@ mod query;
 mod secret;
 mod segment;
 mod store;
+mod verify;
 mod versions;
 mod writer;
 
 pub use chain::{ChainId, Head, Link};
 pub use grants::GrantList;
+pub use heads::{HeadKey, SignedHead};
 pub use home::{Home, HomeError};
 pub use journal::{FindingEntry, JournalEntry, JournalReader, OutcomeEntry, PolicyEntry, Query};
 pub use migrate::MigrateError;
 pub use open::OpenError;
 pub use pins::{Pin, PinKey, Pins};
 pub use store::{Durability, Retention, SqliteStore, StoreError, StoreOptions};
+pub use verify::{ChainReport, Trouble, Verification};
 pub use versions::{Artifact, Compare, Observation, SeenVersion, Versions};
 
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -170,6 +170,8 @@ pub(crate) fn prune(shared: &Shared, retention: Retention) -> rusqlite::Result<(
     let records = i64::try_from(retention.records).unwrap_or(i64::MAX);
     for _ in 0..MOST_STEPS {
         let deleted = lock(&shared.writer).transact(Patience::Little, |connection| {
+            let is_too_large = bytes_in_use(connection)? > retention.bytes;
+            let (records, oldest) = if is_too_large { (0, i64::MAX) } else { (records, oldest) };
             let former = connection.prepare_cached(PRUNE_FORMER)?.execute(params![records, oldest, PRUNED_AT_ONCE])?;
             Ok(former + prune_step(connection, records, oldest)?)
         })?;
@@ -178,6 +180,13 @@ pub(crate) fn prune(shared: &Shared, retention: Retention) -> rusqlite::Result<(
         }
     }
     Ok(())
+}
+
+/// Bytes of the pages that hold something; what was deleted leaves free pages that are used again.
+fn bytes_in_use(connection: &Connection) -> rusqlite::Result<u64> {
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let pages = pragma("page_count")?.saturating_sub(pragma("freelist_count")?);
+    Ok(u64::try_from(pages.saturating_mul(pragma("page_size")?)).unwrap_or(u64::MAX))
 }
 
 fn prune_step(connection: &Connection, records: i64, oldest: i64) -> rusqlite::Result<usize> {

@@ -5,17 +5,36 @@ use std::collections::HashMap;
 use portcullis_model::Digest;
 use rusqlite::{Connection, Row, params};
 
-use crate::absorb::Kind;
+use crate::absorb::{Kind, link};
 use crate::decode::Lineups;
-use crate::{JournalEntry, JournalReader, Query, SqliteStore, StoreError, decode};
+use crate::{ChainId, JournalEntry, JournalReader, Query, SqliteStore, StoreError, decode, encode};
 
-const SELECT: &str = "SELECT id, body FROM records WHERE id > ?1 AND id < ?2 AND kind = ?3 ORDER BY id DESC";
+const SELECT: &str = "SELECT records.id, body, chains.name, records.sequence, records.hash
+    FROM records JOIN chains ON chains.id = chain
+    WHERE records.id > ?1 AND records.id < ?2 AND kind = ?3 AND at >= ?4 ORDER BY records.id";
 
 /// Rows of layouts before records had chains; their numbers are lower than those of all others.
 const SELECT_FORMER: &str =
     "SELECT id, at, session, gate, server, name, subject, generation, decision, code, decided_by,
         elapsed, policies, approvals
-    FROM journal WHERE id > ?1 AND id < ?2 ORDER BY id DESC";
+    FROM journal WHERE id > ?1 AND id < ?2 ORDER BY id";
+
+/// Which end of the journal is read first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    NewestFirst,
+    OldestFirst,
+}
+
+impl Order {
+    /// Completes a statement that selects rows by number.
+    fn of(self, select: &str) -> String {
+        match self {
+            Self::NewestFirst => format!("{select} DESC"),
+            Self::OldestFirst => format!("{select} ASC"),
+        }
+    }
+}
 
 impl JournalReader for SqliteStore {
     fn latest(&self, query: &Query) -> Result<Vec<JournalEntry>, StoreError> {
@@ -23,25 +42,44 @@ impl JournalReader for SqliteStore {
         self.read(|connection| {
             let transaction = connection.unchecked_transaction()?;
             let mut entries = Vec::new();
-            collect(&transaction, query, &mut entries)?;
-            if entries.len() < query.limit() {
-                collect_former(&transaction, query, &mut entries)?;
-            }
+            collect(&transaction, query, Order::NewestFirst, &mut entries)?;
+            collect_former(&transaction, query, Order::NewestFirst, &mut entries)?;
+            Ok(entries)
+        })
+    }
+
+    fn earliest(&self, query: &Query) -> Result<Vec<JournalEntry>, StoreError> {
+        self.absorb()?;
+        self.read(|connection| {
+            let transaction = connection.unchecked_transaction()?;
+            let mut entries = Vec::new();
+            collect_former(&transaction, query, Order::OldestFirst, &mut entries)?;
+            collect(&transaction, query, Order::OldestFirst, &mut entries)?;
             Ok(entries)
         })
     }
 }
 
-fn collect(connection: &Connection, query: &Query, entries: &mut Vec<JournalEntry>) -> Result<(), StoreError> {
+fn collect(
+    connection: &Connection,
+    query: &Query,
+    order: Order,
+    entries: &mut Vec<JournalEntry>,
+) -> Result<(), StoreError> {
+    if entries.len() >= query.limit() {
+        return Ok(());
+    }
     let lineups = lineups(connection)?;
-    let mut statement = connection.prepare_cached(SELECT)?;
+    let mut statement = connection.prepare_cached(&order.of(SELECT))?;
     let [after, before] = query.range();
-    let mut rows = statement.query(params![after, before, Kind::Passage.number()])?;
+    let since = query.since.map_or(i64::MIN, encode::microseconds);
+    let mut rows = statement.query(params![after, before, Kind::Passage.number(), since])?;
     while let Some(row) = rows.next()? {
         let id: i64 = row.get(0)?;
         let damaged = || StoreError::Row { table: "records", row: id.to_string() };
         let body = row.get_ref(1)?.as_str().map_err(|_| damaged())?;
-        let entry = decode::passage(id, body, &lineups).ok_or_else(damaged)?;
+        let mut entry = decode::passage(id, body, &lineups).ok_or_else(damaged)?;
+        entry.place = Some((ChainId::from_bytes(row.get(2)?), link(row, 3)?));
         if query.wants(&entry) {
             entries.push(entry);
             if entries.len() >= query.limit() {
@@ -67,9 +105,17 @@ fn lineups(connection: &Connection) -> Result<Lineups, StoreError> {
     Ok(lineups)
 }
 
-fn collect_former(connection: &Connection, query: &Query, entries: &mut Vec<JournalEntry>) -> Result<(), StoreError> {
+fn collect_former(
+    connection: &Connection,
+    query: &Query,
+    order: Order,
+    entries: &mut Vec<JournalEntry>,
+) -> Result<(), StoreError> {
+    if entries.len() >= query.limit() {
+        return Ok(());
+    }
     let versions = versions(connection)?;
-    let mut statement = connection.prepare_cached(SELECT_FORMER)?;
+    let mut statement = connection.prepare_cached(&order.of(SELECT_FORMER))?;
     let mut rows = statement.query(query.range())?;
     while let Some(row) = rows.next()? {
         let entry = former_entry(row, &versions)?;
@@ -109,5 +155,6 @@ fn former_entry(row: &Row<'_>, versions: &HashMap<i64, (String, Digest)>) -> Res
             Some(text) => decode::approvals(&text).ok_or_else(damaged)?,
             None => Vec::new(),
         },
+        place: None,
     })
 }

@@ -39,12 +39,14 @@ pub struct Retention {
     pub records: u64,
     /// So old at most.
     pub age: Duration,
+    /// The database has so many bytes in use at most, all that is kept in it counted; the oldest records go first.
+    pub bytes: u64,
 }
 
 impl Default for Retention {
-    /// A million records (about 400 MB) or 30 days.
+    /// A million records (about 600 MB), 30 days, or 1 GiB.
     fn default() -> Self {
-        Self { records: 1_000_000, age: Duration::from_hours(30 * 24) }
+        Self { records: 1_000_000, age: Duration::from_hours(30 * 24), bytes: 1 << 30 }
     }
 }
 
@@ -152,6 +154,11 @@ impl SqliteStore {
     /// Writes, waiting some seconds for other processes.
     pub(crate) fn transact<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         Ok(lock(&self.shared.writer).transact(Patience::Full, work)?)
+    }
+
+    /// Returns how many segments were left aside because something in them cannot be read.
+    pub(crate) fn damaged_segments(&self) -> Result<usize, StoreError> {
+        lock(&self.shared.absorber).damaged()
     }
 
     /// Moves the records of all processes into the database, so that a reader sees them.

@@ -5,6 +5,7 @@ mod journal;
 mod migration;
 mod pins;
 mod privacy;
+mod verify;
 mod versions;
 
 use std::future::Future;

@@ -16,8 +16,21 @@ fn the_definition_of_the_command_line_holds_together() {
 #[test]
 fn help_is_as_reviewed() {
     let mut text = Arguments::command().render_help().to_string();
-    let names =
-        ["run", "serve", "wrap", "token", "list", "test", "check", "approvals", "grants", "policy", "warm", "demo"];
+    let names = [
+        "run",
+        "serve",
+        "wrap",
+        "token",
+        "list",
+        "test",
+        "check",
+        "approvals",
+        "grants",
+        "journal",
+        "policy",
+        "warm",
+        "demo",
+    ];
     for name in names {
         let mut command = Arguments::command();
         command.build();

@@ -37,8 +37,10 @@ pub struct JournalSection {
     pub durability: Durability,
     /// What is kept of payloads.
     pub payloads: Payloads,
-    /// How long full payloads are kept; nothing means the default of the store.
+    /// How long records are kept; nothing means the default of the store.
     pub keep: Option<Duration>,
+    /// How many bytes the database may have; nothing means the default of the store.
+    pub most_bytes: Option<u64>,
     /// The file, if not the one of the home folder.
     pub path: Option<PathBuf>,
 }
@@ -47,6 +49,8 @@ pub struct JournalSection {
 pub(crate) fn read(node: &Node, path: &KeyPath, surroundings: &Surroundings, sink: &mut Sink) -> JournalSection {
     const DAY: u64 = 86_400;
     const MOST_DAYS: u64 = 36_500;
+    // Less would not hold what the database needs besides records.
+    const LEAST_SIZE: u64 = 10;
     let mut fields = Fields::new(node, path.clone(), sink);
     let durability = fields.choice("durability", &[("process", Durability::Process), ("power", Durability::Power)]);
     let payloads = fields.choice("payloads", &[("digest", Payloads::Digest), ("full", Payloads::Full)]);
@@ -60,6 +64,7 @@ pub(crate) fn read(node: &Node, path: &KeyPath, surroundings: &Surroundings, sin
         durability: durability.unwrap_or_default(),
         payloads: Payloads::Digest,
         keep: fields.count("keep_days", 1).map(|days| Duration::from_secs(days.min(MOST_DAYS) * DAY)),
+        most_bytes: fields.count("max_size_mb", LEAST_SIZE).map(|megabytes| megabytes.saturating_mul(1_000_000)),
         path: fields.text("path").map(|path| PathBuf::from(surroundings.expand(&path))),
     };
     fields.finish();

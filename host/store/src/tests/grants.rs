@@ -110,7 +110,8 @@ fn who_answered_what_is_read_back_with_the_passage() {
     block_on(store.write(approved.clone())).unwrap();
     block_on(store.write(revoked.clone())).unwrap();
     let entries = store.latest(&Query::default()).unwrap();
-    assert_eq!(entries[1], JournalEntry::of_record(entries[1].id, &approved));
+    let read = &entries[1];
+    assert_eq!(*read, JournalEntry { place: read.place, ..JournalEntry::of_record(read.id, &approved) });
     assert_eq!(entries[0].decision, RecordedDecision::Revoked);
     assert_eq!(entries[0].approvals, revoked.approvals);
     let refused = store.latest(&Query { refused: true, ..Query::default() }).unwrap();

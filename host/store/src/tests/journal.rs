@@ -1,7 +1,7 @@
 use std::time::{Duration, SystemTime};
 
 use portcullis_gates::{Fault, Journal as _, PolicyOutcome, Record, RecordedDecision};
-use portcullis_model::{Finding, PolicyName, RuleId, Severity, Span};
+use portcullis_model::{Finding, GateName, PolicyName, RuleId, Severity, Span};
 
 use super::{allowed, block_on, home, record, store};
 use crate::{
@@ -37,7 +37,9 @@ fn a_record_is_read_back_with_all_that_was_said() {
     block_on(store.write(sent.clone())).unwrap();
 
     let entries = store.latest(&Query::default()).unwrap();
-    assert_eq!(entries, [JournalEntry::of_record(entries[0].id, &sent)]);
+    let place = entries[0].place;
+    assert!(place.is_some_and(|(_, link)| link.sequence == 3), "its chain begins with heads and a lineup: {place:?}");
+    assert_eq!(entries, [JournalEntry { place, ..JournalEntry::of_record(entries[0].id, &sent) }]);
     let [entry] = entries.as_slice() else { panic!("one entry, not {entries:?}") };
     assert_eq!((entry.gate.as_str(), entry.decided_by.as_deref()), ("call", Some("flow")));
     assert_eq!(entry.policies[1].findings[0].message, "a \"quoted\"\u{1b} text\n");
@@ -86,6 +88,46 @@ fn the_latest_entries_come_first_and_can_be_narrowed() {
 }
 
 #[test]
+fn entries_are_narrowed_by_what_policies_said_and_read_from_either_end() {
+    let (_folder, home) = home();
+    let store = store(&home);
+    let mut noticed = allowed("flow");
+    noticed.findings = vec![Finding {
+        rule: RuleId::parse("echo").unwrap(),
+        severity: Severity::High,
+        message: String::new(),
+        evidence: Vec::new(),
+    }];
+    let mut asked = allowed("trust");
+    asked.outcome = PolicyOutcome::Ask(vec!["write-capable".to_owned()]);
+    let edited = Record { decision: RecordedDecision::Edited, gate: GateName::Result, ..record("edited") };
+    block_on(store.write(Record { policies: vec![noticed, allowed("trust")], ..record("noticed") })).unwrap();
+    block_on(store.write(Record { policies: vec![asked], ..record("asked") })).unwrap();
+    block_on(store.write(edited)).unwrap();
+    let names = |query: &Query| -> Vec<String> {
+        let latest: Vec<_> = store.latest(query).unwrap().into_iter().map(|entry| entry.name).collect();
+        let mut earliest: Vec<_> = store.earliest(query).unwrap().into_iter().map(|entry| entry.name).collect();
+        earliest.reverse();
+        assert_eq!(latest, earliest);
+        latest
+    };
+    let all = Query::default();
+    assert_eq!(names(&all), ["edited", "asked", "noticed"]);
+    assert_eq!(names(&Query { policy: Some("trust".to_owned()), ..all.clone() }), ["asked"]);
+    assert_eq!(names(&Query { rule: Some("write-capable".to_owned()), ..all.clone() }), ["asked"]);
+    assert_eq!(names(&Query { rule: Some("echo".to_owned()), ..all.clone() }), ["noticed"]);
+    assert_eq!(names(&Query { gate: Some(GateName::Result), ..all.clone() }), ["edited"]);
+    assert_eq!(names(&Query { outcome: Some("cleared".to_owned()), ..all.clone() }), ["asked", "noticed"]);
+    assert_eq!(names(&Query { name: Some("asked".to_owned()), ..all.clone() }), ["asked"]);
+    let at = record("x").at;
+    assert_eq!(names(&Query { since: Some(at), ..all.clone() }).len(), 3);
+    assert!(names(&Query { since: Some(at + Duration::from_secs(1)), ..all.clone() }).is_empty());
+    let newest = store.latest(&all).unwrap().remove(0);
+    assert_eq!(store.entry(newest.id).unwrap(), Some(newest.clone()));
+    assert_eq!(store.entry(newest.id + 1).unwrap(), None);
+}
+
+#[test]
 fn only_as_many_and_as_young_records_stay_as_retention_wants() {
     let (_folder, home) = home();
     let store = store(&home);
@@ -95,7 +137,11 @@ fn only_as_many_and_as_young_records_stay_as_retention_wants() {
         block_on(store.write(record)).unwrap();
     }
     let kept = |records, hours| {
-        maintenance::prune(&store.shared, Retention { records, age: Duration::from_hours(hours) }).unwrap();
+        maintenance::prune(
+            &store.shared,
+            Retention { records, age: Duration::from_hours(hours), ..Retention::default() },
+        )
+        .unwrap();
         let entries = store.latest(&Query { limit: 1_000, ..Query::default() }).unwrap();
         (entries.len(), entries.last().unwrap().name.clone())
     };
@@ -103,6 +149,21 @@ fn only_as_many_and_as_young_records_stay_as_retention_wants() {
     assert_eq!(kept(1_000, 24), (400, "tool-300".to_owned()));
     assert_eq!(kept(10, 24), (10, "tool-690".to_owned()));
     assert_eq!(kept(0, 0), (1, "tool-699".to_owned()), "the newest stays so that ids go on counting");
+}
+
+#[test]
+fn the_oldest_records_go_where_the_database_is_larger_than_it_may_be() {
+    let (_folder, home) = home();
+    let store = store(&home);
+    for index in 0..2_000 {
+        block_on(store.write(Record { at: SystemTime::now(), ..record(&format!("tool-{index}")) })).unwrap();
+    }
+    assert_eq!(store.latest(&Query { limit: 5_000, ..Query::default() }).unwrap().len(), 2_000);
+    maintenance::prune(&store.shared, Retention { bytes: 600_000, ..Retention::default() }).unwrap();
+    let left = store.latest(&Query { limit: 5_000, ..Query::default() }).unwrap();
+    assert!((100..1_900).contains(&left.len()), "{}", left.len());
+    assert_eq!(left[0].name, "tool-1999");
+    assert!(store.verify(&[]).unwrap().holds());
 }
 
 #[test]
