@@ -38,6 +38,7 @@ mod sessions;
 mod shared;
 mod snapshot;
 mod stateless;
+mod subscribers;
 mod turns;
 mod usage;
 mod utility;

@@ -13,6 +13,7 @@ mod events;
 mod guard;
 mod headers;
 mod options;
+mod pace;
 mod post;
 mod session;
 mod sessions;

@@ -56,18 +56,25 @@ impl Fleet {
         }
         let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
         let reply = self.pass(&session, &route, verb, params.into(), token, outlet.as_ref()).await;
-        if let Reply::Cleared(message) = &reply
-            && message.get().kind == ResultKind::Result
-        {
-            match verb {
-                Verb::Subscribe if !session.subscribe(&route.name) => {
-                    return Reply::Error(ErrorObject::new(own_code::TOO_MANY, "too many resources are subscribed to"));
+        let is_done = matches!(&reply, Reply::Cleared(message) if message.get().kind == ResultKind::Result);
+        match verb {
+            Verb::Plain => reply,
+            Verb::Unsubscribe => {
+                session.unsubscribe(&route.name);
+                reply
+            }
+            Verb::Subscribe if is_done && session.subscribe(&route.name) => reply,
+            // What it had before it has still.
+            Verb::Subscribe if session.is_subscribed(&route.name) => reply,
+            Verb::Subscribe => {
+                self.release_subscription(&route.server, &route.name, session.number).await;
+                if is_done {
+                    let text = "too many resources are subscribed to";
+                    return Reply::Error(ErrorObject::new(own_code::TOO_MANY, text));
                 }
-                Verb::Unsubscribe => session.unsubscribe(&route.name),
-                Verb::Plain | Verb::Subscribe => {}
+                reply
             }
         }
-        reply
     }
 
     /// Passes a call through its gates and the server between them. `params` are in the server's own names.
@@ -112,7 +119,7 @@ impl Fleet {
         let delivery = Delivery { fleet: self, session, route, call: &cleared, verb, token, outlet, as_tool };
         match delivery.deliver(reached.number).await {
             Ok((answer, connected)) => {
-                let answer = eras::fit(answer, session.gates.era, connected.link.greeting());
+                let answer = eras::fit(answer, route.kind, session.gates.era, connected.link.greeting());
                 self.sanitize(&context, route, answer).await
             }
             Err(reply) => reply,

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
 use portcullis_gates::{Call, Cleared};
-use portcullis_model::json::Value;
+use portcullis_model::json::{Object, Value};
 use portcullis_model::{CallKind, ResultKind};
 use rmcp::model::{ConstString as _, ProgressNotificationMethod};
 
@@ -43,6 +43,13 @@ impl Delivery<'_> {
     /// was cleared, and only while its definition is the one that was judged.
     pub(crate) async fn deliver(&self, judged_on: Option<u64>) -> Result<(Answer, Arc<Connected>), Reply> {
         let (server, as_tool) = (&self.route.server, self.as_tool);
+        let subscribers = &server.subscribers;
+        let _telling = if self.verb == Verb::Plain { None } else { Some(subscribers.telling.lock().await) };
+        if self.verb == Verb::Unsubscribe && subscribers.remove(&self.route.name, self.session.number).others {
+            // The server knows of one who subscribed, and others still want to hear.
+            let connected = self.fleet.reach(server).await.ok_or_else(|| unavailable(server, as_tool))?;
+            return Ok((Ok(Object::new().into()), connected));
+        }
         // The time limit of a call starts when it is sent.
         let serial = server.options().supports_parallel_tool_calls == Some(false);
         let _turn = match server.turns.take(serial).await {
@@ -79,6 +86,9 @@ impl Delivery<'_> {
                 Ok(_) if matches!(pages, Pages::Declined) => return Err(pages::declined(server, as_tool)),
                 Ok(answer) => {
                     server.answers.fetch_add(1, Ordering::Relaxed);
+                    if self.verb == Verb::Subscribe && answer.is_ok() {
+                        subscribers.add(&self.route.name, self.session.number);
+                    }
                     return Ok((answer, connected));
                 }
                 Err(error) => error,

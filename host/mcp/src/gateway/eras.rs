@@ -1,9 +1,10 @@
 //! What a result of the one era has that a client of the other does not know.
 
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{Era, object};
+use portcullis_model::{CallKind, Era, object};
 
 use super::{Answer, Greeting};
+use crate::jsonrpc::code;
 
 /// Members of a result that only the stateless era has (MCP 2026-07-28, results and caching).
 const OF_THE_ERA: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
@@ -11,10 +12,19 @@ const OF_THE_ERA: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 /// With what a server of the stateless era signs each result, in `_meta`; in the earlier one it says so once, at the start.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// Fits what a server answered to the era of the client. Only members that an era defines go; a server of the earlier era
-/// that uses such a name means something else by it.
-pub(super) fn fit(answer: Answer, client: Era, server: &Greeting) -> Answer {
+/// Fits what a server answered to a call of that kind to the era of the client. Only members that an era defines go; a server
+/// of the earlier era that uses such a name means something else by it.
+pub(super) fn fit(answer: Answer, kind: CallKind, client: Era, server: &Greeting) -> Answer {
     match answer {
+        // Beside its URI such a request has nothing that could be invalid. The way back is `Dress`'s.
+        Err(error)
+            if kind == CallKind::Resource
+                && client == Era::Initialize
+                && server.is_stateless()
+                && error.code() == code::INVALID_PARAMS =>
+        {
+            Err(error.with_code(code::RESOURCE_NOT_FOUND))
+        }
         Ok(Value::Object(mut result)) if client == Era::Initialize && server.is_stateless() => {
             result.retain(|key, _| !OF_THE_ERA.contains(&key));
             remove_signature(&mut result);
@@ -53,15 +63,38 @@ mod tests {
     use portcullis_model::json::parse_str;
 
     use super::*;
+    use crate::jsonrpc::ErrorObject;
 
-    fn fitted(result: &str, client: Era, revision: &str) -> String {
-        let server = Greeting {
+    fn greeting(revision: &str) -> Greeting {
+        Greeting {
             revision: revision.to_owned(),
             implementation: None,
             capabilities: Object::new().into(),
             instructions: None,
+        }
+    }
+
+    fn fitted(result: &str, client: Era, revision: &str) -> String {
+        let answer = Ok(parse_str(result).unwrap());
+        fit(answer, CallKind::Tool, client, &greeting(revision)).unwrap().to_json()
+    }
+
+    #[test]
+    fn a_resource_that_a_stateless_server_does_not_have_is_told_by_the_code_of_the_clients_era() {
+        let told = |kind, client, revision: &str, code| {
+            let error = ErrorObject::new(code, "x").with_data(parse_str(r#"{"uri":"a"}"#).unwrap());
+            let fitted = fit(Err(error), kind, client, &greeting(revision)).unwrap_err();
+            assert_eq!(fitted.data().unwrap().to_json(), r#"{"uri":"a"}"#);
+            fitted.code()
         };
-        fit(Ok(parse_str(result).unwrap()), client, &server).unwrap().to_json()
+        let (new, old) = ("2026-07-28", "2025-11-25");
+        assert_eq!(told(CallKind::Resource, Era::Initialize, new, code::INVALID_PARAMS), code::RESOURCE_NOT_FOUND);
+        assert_eq!(told(CallKind::Resource, Era::Initialize, old, code::INVALID_PARAMS), code::INVALID_PARAMS);
+        assert_eq!(told(CallKind::Resource, Era::Stateless, new, code::INVALID_PARAMS), code::INVALID_PARAMS);
+        assert_eq!(told(CallKind::Resource, Era::Initialize, new, code::INTERNAL_ERROR), code::INTERNAL_ERROR);
+        for kind in [CallKind::Tool, CallKind::Prompt, CallKind::Completion] {
+            assert_eq!(told(kind, Era::Initialize, new, code::INVALID_PARAMS), code::INVALID_PARAMS);
+        }
     }
 
     #[test]

@@ -100,15 +100,18 @@ impl Fleet {
             progressed: Notify::new(),
         });
         let arrangement = fleet.shared.arrangement.load_full();
-        let servers = arrangement.servers.iter().map(|server| fleet.build(server)).collect();
+        let servers = arrangement.servers.iter().map(|server| fleet.build(server, None)).collect();
         fleet.published.store(Arc::new(Snapshot::of(Members::new(servers))));
         fleet
     }
 
-    /// Builds a server of this fleet from its part of the config.
-    pub(super) fn build(&self, config: &portcullis_config::Server) -> Arc<Server> {
+    /// Builds a server of this fleet from its part of the config; `former` is the one whose place it is to take.
+    pub(super) fn build(&self, config: &portcullis_config::Server, former: Option<&Server>) -> Arc<Server> {
         let index = self.next.fetch_add(1, Ordering::Relaxed);
-        let server = Server::new(index, Arc::clone(&config.entry), config.options.clone());
+        let mut server = Server::new(index, Arc::clone(&config.entry), config.options.clone());
+        if let Some(former) = former {
+            server.subscribers = Arc::clone(&former.subscribers);
+        }
         if self.options().safe_mode.is_some() {
             let reason = "safe mode keeps every server off".to_owned();
             server.set_phase(Phase::Disabled, Some(("safe-mode", reason)));

@@ -90,7 +90,8 @@ impl ServerPeer {
             ServerNotification::PromptsListChanged => self.server.wishes.add(|wanted| wanted.prompts = true),
             ServerNotification::ResourcesListChanged => self.server.wishes.add(|wanted| wanted.resources = true),
             ServerNotification::ResourceUpdated => self.pass_on(method, params, |session, params| {
-                params.get("uri").and_then(Value::as_str).is_some_and(|uri| session.is_subscribed(uri))
+                let uri = params.get("uri").and_then(Value::as_str);
+                uri.is_some_and(|uri| self.server.subscribers.has(session.number, uri))
             }),
             ServerNotification::Message => self.pass_on(method, params, |session, params| {
                 let level = params.get("level").and_then(Value::as_str).and_then(LogLevel::parse);
@@ -106,7 +107,7 @@ impl ServerPeer {
     }
 
     /// Has a notification pass through the result gate to the sessions that want it, in the order of arrival.
-    fn pass_on(&self, method: &str, params: Value, wanted: fn(&ClientSession, &Value) -> bool) {
+    fn pass_on(&self, method: &str, params: Value, wanted: impl Fn(&ClientSession, &Value) -> bool) {
         let Some(fleet) = self.fleet.upgrade() else {
             return;
         };

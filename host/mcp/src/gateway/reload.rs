@@ -129,7 +129,7 @@ impl Fleet {
         let mut offers = self.locked_offers();
         for wanted in &arrangement.servers {
             let Some(member) = members.get(wanted.name()) else {
-                let server = self.build(wanted);
+                let server = self.build(wanted, None);
                 list.push(Arc::clone(&server));
                 started.push(server);
                 continue;
@@ -155,7 +155,7 @@ impl Fleet {
                     list.push(Arc::clone(member));
                 }
                 Difference::Launch => {
-                    let server = self.build(wanted);
+                    let server = self.build(wanted, Some(member));
                     started.push(Arc::clone(&server));
                     // What works is kept until its successor does.
                     if wanted.options.enabled && offers.by_server.contains_key(&member.index) {

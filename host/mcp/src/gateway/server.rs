@@ -13,6 +13,7 @@ use tokio::time::Instant;
 use super::Link;
 use super::breaker::Breaker;
 use super::callers::Callers;
+use super::subscribers::Subscribers;
 use super::turns::Turns;
 use super::usage::Usage;
 use super::voice::Voice;
@@ -76,6 +77,8 @@ pub(crate) struct Server {
     pub(crate) usage: Usage,
     /// What it says by itself.
     pub(crate) voice: Voice,
+    /// Who subscribed to its resources; passed on where its entry changes.
+    pub(crate) subscribers: Arc<Subscribers>,
     connected: ArcSwapOption<Connected>,
     status: Mutex<Kept>,
     /// Calls that are running.
@@ -113,6 +116,7 @@ impl Server {
             turns: Turns::default(),
             usage: Usage::default(),
             voice: Voice::default(),
+            subscribers: Arc::default(),
             connected: ArcSwapOption::empty(),
             status: Mutex::new(status),
             callers: Arc::default(),

@@ -98,6 +98,7 @@ impl Fleet {
             self.narrowed.fetch_sub(1, Ordering::Relaxed);
         }
         drop(sessions);
+        self.release_subscriptions(session.number);
         self.note_use();
     }
 

@@ -57,6 +57,7 @@ impl Fleet {
     /// Ends what a request was that listened.
     pub(crate) fn close_listener(&self, session: &Arc<ClientSession>) {
         self.locked_sessions().retain(|other| !Arc::ptr_eq(other, session));
+        self.release_subscriptions(session.number);
     }
 
     fn locked_exchanges(&self) -> MutexGuard<'_, HashMap<u64, Arc<ClientSession>>> {

@@ -18,4 +18,5 @@ mod reload;
 mod requests;
 mod sleep;
 mod stateless;
+mod subscriptions;
 pub(crate) mod support;

@@ -14,6 +14,7 @@ use tokio::task::JoinSet;
 
 use super::HttpOptions;
 use super::endpoint::Door;
+use super::pace::{Answered, Pace, Paced};
 use super::stall::Stalling;
 use crate::gateway::Gateway;
 
@@ -110,17 +111,23 @@ fn turn_away(stream: &TcpStream) {
 async fn serve(stream: TcpStream, door: Arc<Door>, mut ended: watch::Receiver<()>) {
     // Answers are small and waited for.
     let _ = stream.set_nodelay(true);
-    let io = TokioIo::new(Stalling::new(stream, door.options.write_limit));
+    let pace = Pace::default();
+    let stream = Stalling::new(stream, door.options.write_limit);
+    let io = TokioIo::new(Paced::new(stream, pace.clone(), door.options.head_limit));
     let service = service_fn({
         let door = Arc::clone(&door);
         move |request| {
-            let door = Arc::clone(&door);
-            async move { Ok::<_, Infallible>(door.answer(request).await) }
+            let (door, answering) = (Arc::clone(&door), pace.begin());
+            async move {
+                let answer = door.answer(request).await;
+                Ok::<_, Infallible>(answer.map(|body| Answered { body, _answering: answering }))
+            }
         }
     });
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        .header_read_timeout(door.options.head_limit)
+        // From the end of an answer to the end of the next head: a head that has begun is due sooner, by its pace.
+        .header_read_timeout(door.options.idle_limit + door.options.head_limit)
         .max_headers(MOST_HEADERS)
         .max_header_size(LONGEST_HEAD)
         .max_buf_size(BUFFER)

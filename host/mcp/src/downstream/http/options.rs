@@ -20,9 +20,11 @@ pub struct HttpOptions {
     pub listeners: usize,
     /// Bytes of request bodies that are held in memory at once, beyond small ones.
     pub body_memory: usize,
-    /// A request's head has to be complete within this, from the moment that one is expected: this is also how long an
-    /// idle connection is kept.
+    /// A request's head has to be complete within this: the first one from the moment that the connection is there, further
+    /// ones from their first byte on.
     pub head_limit: Duration,
+    /// A connection on which the client asks nothing more is kept so long.
+    pub idle_limit: Duration,
     /// A request's body has to be complete within this.
     pub body_limit: Duration,
     /// A client that takes nothing of what is written to it for this long is cut off.
@@ -50,6 +52,9 @@ impl Default for HttpOptions {
             listeners: 8,
             body_memory: 128 * 1024 * 1024,
             head_limit: Duration::from_secs(30),
+            // Longer than the 90 s and less for which common clients keep idle connections: a client that uses one in the very
+            // moment in which it is closed sees its request fail.
+            idle_limit: Duration::from_mins(2),
             body_limit: Duration::from_secs(30),
             write_limit: Duration::from_mins(1),
             session_idle: Duration::from_mins(30),

@@ -96,13 +96,13 @@ pub(super) fn listen(gateway: &Gateway, fleet: &Arc<Fleet>, ask: &Ask, meta: &Re
     let listener =
         Arc::new(Listener { id: ask.id.clone(), tell: Arc::clone(&ask.tell), early: Mutex::new(Some(Vec::new())) });
     let session = fleet.open_listener(gates, ask.caller.entrance.clone(), Arc::<Listener>::clone(&listener));
-    let open = Listening { session, fleet: Arc::clone(fleet), resources: Vec::new(), _entered: entered };
+    let open = Listening { session, fleet: Arc::clone(fleet), _entered: entered };
     let ended = ask.caller.listens.ended.subscribe();
     Begun::Later(Box::pin(run(open, listener, groups, resources, ended)))
 }
 
 async fn run(
-    mut open: Listening,
+    open: Listening,
     listener: Arc<Listener>,
     groups: Vec<ListGroup>,
     resources: Option<Vec<String>>,
@@ -116,13 +116,13 @@ async fn run(
         honoured.insert(key_of(*group), true);
     }
     if let Some(resources) = resources {
+        let mut subscribed: Vec<Value> = Vec::new();
         for uri in resources {
             if open.subscribe(&uri).await {
-                open.resources.push(uri);
+                subscribed.push(uri.into());
             }
         }
-        honoured
-            .insert("resourceSubscriptions", open.resources.iter().map(|uri| uri.as_str().into()).collect::<Vec<_>>());
+        honoured.insert("resourceSubscriptions", subscribed);
     }
     listener.acknowledge(honoured);
     let telling = async {
@@ -152,7 +152,6 @@ async fn run(
 struct Listening {
     session: Arc<ClientSession>,
     fleet: Arc<Fleet>,
-    resources: Vec<String>,
     _entered: Entered,
 }
 
@@ -169,28 +168,6 @@ impl Listening {
 impl Drop for Listening {
     fn drop(&mut self) {
         self.fleet.close_listener(&self.session);
-        let (fleet, session) = (Arc::clone(&self.fleet), Arc::clone(&self.session));
-        let resources = std::mem::take(&mut self.resources);
-        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
-            return;
-        };
-        if resources.is_empty() {
-            return;
-        }
-        runtime.spawn(async move {
-            for uri in resources {
-                // Servers know the gateway only, so a subscription is ended when nobody is left who wants it.
-                if !fleet.sessions().iter().any(|other| other.is_subscribed(&uri)) {
-                    let call = ClientCall {
-                        kind: CallKind::Resource,
-                        verb: Verb::Unsubscribe,
-                        params: object! { "uri" => uri },
-                        outlet: None,
-                    };
-                    fleet.call(Arc::clone(&session), call).await;
-                }
-            }
-        });
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use portcullis_model::json::Limits;
 use portcullis_model::object;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 
 use super::http::{Incoming, Open};
@@ -60,6 +60,33 @@ async fn a_head_that_comes_drop_by_drop_is_given_up() {
         assert!(is_closed(stream).await);
     }
     assert!(begin.elapsed() >= limit && begin.elapsed() < limit * 20, "{:?}", begin.elapsed());
+}
+
+#[tokio::test]
+async fn an_idle_connection_is_kept_longer_than_a_head_may_take() {
+    let limit = Duration::from_secs(3);
+    let door = open(HttpOptions { head_limit: limit, ..HttpOptions::default() }).await;
+    let mut stream = BufReader::new(TcpStream::connect(door.address).await.unwrap());
+    for _ in 0..2 {
+        stream.get_mut().write_all(&door.post(INITIALIZE).written()).await.unwrap();
+        let mut answer = String::new();
+        while !answer.contains("Content-Length: ") && !answer.contains("content-length: ") {
+            assert!(stream.read_line(&mut answer).await.unwrap() > 0, "the connection is there still");
+        }
+        let length = answer.rsplit_once(": ").unwrap().1.trim().parse::<usize>().unwrap();
+        while !answer.ends_with("\r\n\r\n") {
+            assert!(stream.read_line(&mut answer).await.unwrap() > 0);
+        }
+        stream.read_exact(&mut vec![0; length]).await.unwrap();
+        tokio::time::sleep(limit * 2).await;
+    }
+    // A head that has begun is due all the same.
+    stream.get_mut().write_all(b"POST /mcp HTTP/1.1\r\nHost: ").await.unwrap();
+    assert!(is_closed(stream.get_mut()).await);
+    let door = open(HttpOptions { head_limit: limit, idle_limit: limit, ..HttpOptions::default() }).await;
+    let mut stream = TcpStream::connect(door.address).await.unwrap();
+    stream.write_all(&door.post(INITIALIZE).written()).await.unwrap();
+    assert!(is_closed(&mut stream).await, "but not for ever");
 }
 
 #[tokio::test]

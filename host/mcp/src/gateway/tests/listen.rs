@@ -64,7 +64,13 @@ async fn a_resource_is_subscribed_to_through_the_call_gate_and_its_updates_pass_
     assert_eq!(updated.pointer("/params/_meta/y").unwrap().to_json(), "2");
     assert_eq!(updated.pointer(ID).and_then(Value::as_u64), Some(id));
     drop(client);
-    running.wait_for("the end of the subscription", |running| running.server("s").calls().len() == 2).await;
+    let unsubscribed = ("resources/unsubscribe", json(r#"{"uri":"file:///a"}"#));
+    running
+        .wait_for("the end of the subscription", |running| {
+            running.server("s").asked.lock().unwrap().contains(&unsubscribed)
+        })
+        .await;
+    assert_eq!(running.server("s").calls().len(), 1);
 }
 
 #[tokio::test]
