@@ -116,8 +116,9 @@ pub(crate) fn message_place(kind: ResultKind) -> Place {
 pub(crate) fn message(message: &ServerMessage) -> Result<Segmented, TooLarge> {
     let Collected { segments, descriptors, encoded, size: _ } =
         collect(&message.document, message_place(message.kind))?;
-    let is_error = message.kind == ResultKind::Error
-        || message.document.get("isError").and_then(Value::as_bool).unwrap_or_default();
+    // Of a task that ended it is its result that says so.
+    let says_error = |pointer: &str| message.document.pointer(pointer).and_then(Value::as_bool) == Some(true);
+    let is_error = message.kind == ResultKind::Error || says_error("/isError") || says_error("/result/isError");
     let subject = Subject::Result(ResultSubject {
         server: message.server.clone(),
         kind: message.kind,

@@ -32,4 +32,4 @@ pub(crate) use outbox::Outbox;
 pub(crate) use outlet::Outlet;
 pub(crate) use reply::{Reply, tool_error};
 pub(crate) use session::{ClientSession, ListGroup, LogLevel};
-pub(crate) use stateless::{Dress, RequestMeta};
+pub(crate) use stateless::{Dress, RequestMeta, check_answer};

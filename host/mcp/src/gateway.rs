@@ -39,6 +39,7 @@ mod shared;
 mod snapshot;
 mod stateless;
 mod subscribers;
+mod tasks;
 mod turns;
 mod usage;
 mod utility;
@@ -73,6 +74,7 @@ pub(crate) use call::ClientCall;
 pub(crate) use fleet::Fleet;
 pub(crate) use link::{Answer, Boxed, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress, Pages};
 pub(crate) use peer::ServerPeer;
+pub(crate) use tasks::{TaskForm, declares_tasks};
 
 /// All servers of a config behind the gates.
 ///

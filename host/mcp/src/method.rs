@@ -6,7 +6,7 @@
 mod client;
 mod server;
 
-pub use client::{ClientMethod, ClientNotification, Listable, Treatment, Verb};
+pub use client::{ClientMethod, ClientNotification, Listable, TaskMethod, Treatment, Verb};
 pub use server::{ServerMethod, ServerNotification};
 
 #[cfg(test)]

@@ -100,10 +100,20 @@ impl Upstream {
     /// it: a `ping` asks `server/discover`, `logging/setLevel` is remembered and said with every further request, and resources
     /// are subscribed to by the one subscription of the connection.
     pub async fn request(&self, method: &str, params: Option<&Value>) -> Result<Outcome, CallError> {
+        self.request_with(method, params, CallOptions::default()).await
+    }
+
+    /// As [`Upstream::request`], with a time limit of its own.
+    pub async fn request_with(
+        &self,
+        method: &str,
+        params: Option<&Value>,
+        options: CallOptions,
+    ) -> Result<Outcome, CallError> {
         if call::is_gated(method) {
             return Err(CallError::Gated);
         }
-        let send = |method, params| call::request(&self.shared, method, params, CallOptions::default());
+        let send = |method, params| call::request(&self.shared, method, params, options);
         match (self.shared.era(), method) {
             (Some(_), "ping") => {
                 let outcome = send("server/discover", None).await?;

@@ -26,6 +26,11 @@ pub(super) fn is_known_word(text: &str) -> bool {
             | "null"
             | "complete"
             | "input_required"
+            | "task"
+            | "working"
+            | "completed"
+            | "failed"
+            | "cancelled"
             | "form"
             | "url"
             | "none"
@@ -132,8 +137,14 @@ pub(super) fn result(key: &str) -> Option<Place> {
         "messages" => Place::Message,
         "description" => Place::Free(Role::Description),
         "completion" => Place::Completion,
-        "resultType" | "cacheScope" => Place::Word,
-        "isError" | "ttlMs" => Place::Free(Role::Other),
+        "resultType" | "cacheScope" | "status" => Place::Word,
+        // A task is told with what came of it (MCP 2026-07-28, tasks extension) or wrapped once (2025-11-25).
+        "result" | "task" => Place::Result,
+        "error" => Place::Error,
+        "statusMessage" => Place::Free(Role::Text),
+        "isError" | "ttlMs" | "taskId" | "createdAt" | "lastUpdatedAt" | "pollIntervalMs" | "ttl" | "pollInterval" => {
+            Place::Free(Role::Other)
+        }
         _ => return None,
     })
 }

@@ -124,7 +124,7 @@ impl Connection {
                 Treatment::Pong => Reply::Own(Object::new().into()),
                 // A client of both eras asks this way which one is spoken, and goes on with the other.
                 Treatment::Refuse => not_offered(&method),
-                Treatment::SetLevel | Treatment::List(_) | Treatment::Call(..) => {
+                Treatment::SetLevel | Treatment::List(_) | Treatment::Call(..) | Treatment::Task(_) => {
                     Reply::Error(ErrorObject::new(code::INVALID_REQUEST, "initialize must come first"))
                 }
             };
@@ -138,6 +138,12 @@ impl Connection {
             Treatment::List(listable) => {
                 let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
                 return self.start(id, outlet, async move { gateway.list(&session, listable).await }).await;
+            }
+            Treatment::Task(method) => {
+                let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
+                let (params, way) = (object_of(params), outlet.clone());
+                let work = async move { gateway.task(&session, method, &params, Some(&way)).await };
+                return self.start(id, outlet, work).await;
             }
             Treatment::Call(kind, verb) => {
                 let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
@@ -182,7 +188,8 @@ impl Connection {
         let introduction = Introduction::read(params);
         match self.gateway.open_session(&introduction, &self.entrance, &self.link) {
             Ok(session) => {
-                let result = introduction.result(&session.fleet.instructions());
+                let tasks = session.fleet.task_forms(&session.entrance);
+                let result = introduction.result(&session.fleet.instructions(), &tasks);
                 // Nobody else sets it: messages of one client are taken one after the other.
                 let _ = self.session.set(session);
                 let _ = self.revision.set(introduction.revision);

@@ -4,6 +4,8 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{ClientFacts, object};
 use rmcp::model::ProtocolVersion;
 
+use crate::gateway::TaskForm;
+
 /// Revisions that this era speaks, newest first.
 pub(crate) static REVISIONS: [ProtocolVersion; 4] = [
     ProtocolVersion::V_2025_11_25,
@@ -38,11 +40,17 @@ impl Introduction {
         Self { revision: negotiate(wanted), client: claimed(member("clientInfo")), capabilities: capabilities.into() }
     }
 
-    /// Returns the result of `initialize`.
-    pub(crate) fn result(&self, instructions: &str) -> Value {
+    /// Returns the result of `initialize`. `tasks` is what servers are known to make of calls.
+    pub(crate) fn result(&self, instructions: &str, tasks: &[TaskForm]) -> Value {
+        let mut capabilities = capabilities();
+        if self.revision == ProtocolVersion::V_2025_11_25.as_str()
+            && let Some(tasks) = offered_tasks(tasks)
+        {
+            capabilities.insert("tasks", tasks);
+        }
         let mut result = object! {
             "protocolVersion" => self.revision,
-            "capabilities" => capabilities(),
+            "capabilities" => capabilities,
             "serverInfo" => server_info(),
         };
         if !instructions.is_empty() {
@@ -71,6 +79,22 @@ pub(crate) fn capabilities() -> Object {
         "completions" => object! {},
         "logging" => object! {},
     }
+}
+
+/// Returns the `tasks` capability (2025-11-25), where a server has it. The list is the gateway's own.
+fn offered_tasks(forms: &[TaskForm]) -> Option<Object> {
+    let mut offered = None;
+    for form in forms {
+        if let TaskForm::Augmented { cancel } = form {
+            let tasks = offered.get_or_insert_with(|| {
+                object! { "requests" => object! { "tools" => object! { "call" => object! {} } }, "list" => object! {} }
+            });
+            if *cancel {
+                tasks.insert("cancel", object! {});
+            }
+        }
+    }
+    offered
 }
 
 /// Returns what the gateway says of itself, in either era.

@@ -11,20 +11,23 @@ mod meta;
 pub(crate) mod mirror;
 mod parked;
 mod seal;
+mod task;
 
 use std::sync::{Arc, OnceLock};
 
 use portcullis_gates::{Session, TooManySessions};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{ClientFacts, Digest, Era, ServerName, SessionId, object};
+use rmcp::model::TASKS_EXTENSION_ID;
 
 use super::{Entrance, Reply, capabilities};
-use crate::gateway::{Boxed, Fleet, Gateway};
+use crate::gateway::{Boxed, Fleet, Gateway, TaskForm};
 use crate::jsonrpc::{ErrorObject, Id, code};
 use crate::method::{ClientMethod, Listable, Treatment, Verb};
 use crate::upstream::Binding;
 
 pub(crate) use dress::Dress;
+pub(crate) use exchange::check_answer;
 pub(crate) use listen::Listens;
 pub(crate) use meta::{RequestMeta, is_stateless};
 pub(crate) use parked::Parked;
@@ -130,15 +133,12 @@ pub(crate) fn begin(gateway: &Arc<Gateway>, mut ask: Ask) -> Begun {
     let fleet = gateway.fleet_for(&ask.caller.entrance.principal, &meta.capabilities);
     let method = ClientMethod::parse(&ask.method);
     match method.treatment() {
-        _ if method == ClientMethod::Discover => Begun::Now(discover(&fleet)),
+        _ if method == ClientMethod::Discover => Begun::Now(discover(&fleet, &ask.caller.entrance)),
         _ if method == ClientMethod::Listen => listen::listen(gateway, &fleet, &ask, &meta),
         Treatment::List(listable) => list(fleet, &ask, listable),
         Treatment::Call(kind, Verb::Plain) => call::call(gateway, fleet, ask, &meta, kind),
-        Treatment::Introduce
-        | Treatment::Pong
-        | Treatment::SetLevel
-        | Treatment::Call(_, Verb::Subscribe | Verb::Unsubscribe)
-        | Treatment::Refuse => {
+        Treatment::Task(method) => task::task(gateway, fleet, ask, &meta, method),
+        Treatment::Introduce | Treatment::Pong | Treatment::SetLevel | Treatment::Call(..) | Treatment::Refuse => {
             Begun::Now(Reply::Error(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered")))
         }
     }
@@ -161,10 +161,14 @@ pub(crate) fn repeated_arguments(
 
 /// Answers `server/discover` from what is known now: a client that waits in vain takes the gateway for one of the other
 /// era for good.
-fn discover(fleet: &Fleet) -> Reply {
+fn discover(fleet: &Fleet, entrance: &Entrance) -> Reply {
+    let mut capabilities = capabilities();
+    if fleet.task_forms(entrance).into_iter().any(TaskForm::is_extension) {
+        capabilities.insert("extensions", object! { TASKS_EXTENSION_ID => object! {} });
+    }
     let mut result = object! {
         "supportedVersions" => vec![Value::from(REVISION)],
-        "capabilities" => capabilities(),
+        "capabilities" => capabilities,
     };
     let instructions = fleet.instructions();
     if !instructions.is_empty() {

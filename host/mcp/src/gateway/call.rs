@@ -10,6 +10,7 @@ use super::breaker::Held;
 use super::deliver::Delivery;
 use super::reach::{held_back, unavailable};
 use super::route::Route;
+use super::server::Server;
 use super::{Answer, Fleet, eras};
 use crate::downstream::{ClientSession, Outlet, Reply, own_code};
 use crate::jsonrpc::ErrorObject;
@@ -55,10 +56,11 @@ impl Fleet {
             return self.use_utility(&session, route, utility, params, outlet.as_ref()).await;
         }
         let token = params.get("_meta").and_then(|meta| meta.get("progressToken")).cloned();
+        let verb = if verb == Verb::Plain { self.task_verb(&session, &route, &params) } else { verb };
         let reply = self.pass(&session, &route, verb, params.into(), token, outlet.as_ref()).await;
         let is_done = matches!(&reply, Reply::Cleared(message) if message.get().kind == ResultKind::Result);
         match verb {
-            Verb::Plain => reply,
+            Verb::Plain | Verb::MayBecomeTask | Verb::AsTask | Verb::ThroughTask => reply,
             Verb::Unsubscribe => {
                 session.unsubscribe(&route.name);
                 reply
@@ -79,7 +81,7 @@ impl Fleet {
 
     /// Passes a call through its gates and the server between them. `params` are in the server's own names.
     pub(crate) async fn pass(
-        &self,
+        self: &Arc<Self>,
         session: &Arc<ClientSession>,
         route: &Route,
         verb: Verb,
@@ -120,28 +122,37 @@ impl Fleet {
         match delivery.deliver(reached.number).await {
             Ok((answer, connected)) => {
                 let answer = eras::fit(answer, route.kind, session.gates.era, connected.link.greeting());
-                self.sanitize(&context, route, answer).await
+                if matches!(verb, Verb::MayBecomeTask | Verb::AsTask) {
+                    return self.begin_task(session, &context, route, &connected, answer).await;
+                }
+                self.sanitize(&context, server, &route.name, as_tool, answer).await
             }
             Err(reply) => reply,
         }
     }
 
     /// Passes an answer through the result gate.
-    async fn sanitize(&self, context: &Context, route: &Route, answer: Answer) -> Reply {
+    pub(super) async fn sanitize(
+        &self,
+        context: &Context,
+        server: &Server,
+        name: &str,
+        as_tool: bool,
+        answer: Answer,
+    ) -> Reply {
         let (kind, document) = match answer {
             Ok(result) => (ResultKind::Result, result),
             Err(error) => (ResultKind::Error, error.into_value()),
         };
-        let server = route.server.name().clone();
-        let message = ServerMessage { server, kind, name: route.name.clone(), document };
+        let message = ServerMessage { server: server.name().clone(), kind, name: name.to_owned(), document };
         match self.gates().result(context, message).await {
             Ok(cleared) => Reply::Cleared(cleared),
             Err(refusal) => {
                 tracing::info!(
-                    server = %route.server.name(), code = refusal.code.as_str(), detail = refusal.detail,
+                    server = %server.name(), code = refusal.code.as_str(), detail = refusal.detail,
                     "a result was refused"
                 );
-                Reply::refused(&refusal, route.kind == CallKind::Tool || route.utility.is_some())
+                Reply::refused(&refusal, as_tool)
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use portcullis_config::ServerOptions;
 use portcullis_gates::{Call, Cleared, Environment, Launching};
@@ -10,8 +11,9 @@ use portcullis_model::{ServerName, object};
 use portcullis_supervisor::PrepareError;
 use rmcp::model::{ConstString as _, ProgressNotificationMethod, SubscribeRequestMethod, UnsubscribeRequestMethod};
 
-use super::link::Boxed;
+use super::link::{Boxed, Caller};
 use super::server::Server;
+use super::tasks::TaskForm;
 use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress, Pages, ServerPeer};
 use crate::approver::shown;
 use crate::jsonrpc::{ErrorObject, code};
@@ -152,6 +154,17 @@ impl Peer for PeerAdapter {
         Box::pin(async move { self.peer.request(&method, params, key.as_deref()).await })
     }
 
+    fn request_of(
+        &self,
+        caller: Option<u64>,
+        method: String,
+        params: Option<Value>,
+        key: Option<String>,
+    ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
+        let params = params.unwrap_or_else(|| Object::new().into());
+        Box::pin(async move { self.peer.request_of(caller, &method, params, key.as_deref()).await })
+    }
+
     fn notification(&self, method: String, params: Option<Value>) {
         let params = params.unwrap_or_else(|| Object::new().into());
         if method != ProgressNotificationMethod::VALUE {
@@ -190,12 +203,7 @@ impl Link for UpstreamLink {
         &self.greeting
     }
 
-    fn call<'a>(
-        &'a self,
-        call: &'a Cleared<Call>,
-        verb: Verb,
-        progress: Option<OnProgress>,
-    ) -> Boxed<'a, Result<Answer, LinkError>> {
+    fn call<'a>(&'a self, call: &'a Cleared<Call>, verb: Verb, caller: Caller) -> Boxed<'a, Result<Answer, LinkError>> {
         Box::pin(async move {
             // What a connection that is closed already would have been given was given to nobody.
             match self.upstream.closed() {
@@ -203,8 +211,13 @@ impl Link for UpstreamLink {
                 Some(CloseReason::SessionExpired) => return Err(LinkError::Expired),
                 Some(reason) => return Err(LinkError::Gone { detail: reason.to_string(), sent: false }),
             }
+            let takes_task = match verb {
+                Verb::MayBecomeTask => self.greeting.tasks().is_some_and(TaskForm::is_extension),
+                Verb::AsTask | Verb::ThroughTask => self.greeting.tasks().is_some_and(|form| !form.is_extension()),
+                Verb::Plain | Verb::Subscribe | Verb::Unsubscribe => false,
+            };
             let method = match verb {
-                Verb::Plain => None,
+                Verb::Plain | Verb::MayBecomeTask | Verb::AsTask | Verb::ThroughTask => None,
                 Verb::Subscribe => Some(SubscribeRequestMethod::VALUE),
                 Verb::Unsubscribe => Some(UnsubscribeRequestMethod::VALUE),
             };
@@ -212,7 +225,11 @@ impl Link for UpstreamLink {
                 let params = object! { "uri" => call.get().name.as_str() };
                 return self.upstream.request(method, Some(&params.into())).await.map_err(translate);
             }
-            let options = CallOptions { timeout: Some(self.server.options().timeout), ..CallOptions::default() };
+            let limit = self.server.options().timeout;
+            let Caller { session, capabilities, progress } = caller;
+            let caller = Some(session);
+            let options =
+                CallOptions { timeout: Some(limit), takes_task, caller, capabilities, ..CallOptions::default() };
             let Some(on_progress) = progress else {
                 return self.upstream.call(call, options).await.map_err(translate);
             };
@@ -247,6 +264,11 @@ impl Link for UpstreamLink {
 
     fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>> {
         Box::pin(async move { self.upstream.request(method, Some(&params)).await.map_err(translate) })
+    }
+
+    fn ask_for(&self, method: &'static str, params: Value, limit: Duration) -> Boxed<'_, Result<Answer, LinkError>> {
+        let options = CallOptions { timeout: Some(limit), ..CallOptions::default() };
+        Box::pin(async move { self.upstream.request_with(method, Some(&params), options).await.map_err(translate) })
     }
 
     fn tell(&self, method: &'static str) -> Boxed<'_, ()> {

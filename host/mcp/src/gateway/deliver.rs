@@ -10,10 +10,12 @@ use rmcp::model::{ConstString as _, ProgressNotificationMethod};
 
 use super::breaker::{Admitted, Held, Strike};
 use super::failure::failure;
+use super::link::Caller;
 use super::pages::{self, MOST_TIMES, Pages};
 use super::reach::{changed, held_back, unavailable};
 use super::route::Route;
 use super::server::{Connected, Server};
+use super::tasks;
 use super::turns::TooManyWait;
 use super::voice::{Saying, say};
 use super::{Answer, Fleet, LinkError, OnProgress};
@@ -124,7 +126,7 @@ impl Delivery<'_> {
     /// Returns true for what only reads: by the protocol, or by what the published definition says of a tool. A hint that
     /// is missing is none, whatever the name of the tool says.
     fn only_reads(&self) -> bool {
-        self.verb == Verb::Plain
+        matches!(self.verb, Verb::Plain | Verb::MayBecomeTask | Verb::AsTask | Verb::ThroughTask)
             && match self.route.kind {
                 CallKind::Tool => self.route.annotations.read_only == Some(true),
                 CallKind::Prompt | CallKind::Resource | CallKind::Completion => true,
@@ -135,7 +137,16 @@ impl Delivery<'_> {
     async fn send(&self, connected: &Connected) -> Result<Answer, LinkError> {
         let running = Arc::new(());
         let progress = self.token.as_ref().map(|token| self.on_progress(token.clone(), &running));
-        let outcome = connected.link.call(self.call, self.verb, progress).await;
+        let caller = Caller {
+            session: self.session.number,
+            capabilities: self.fleet.declared_by(self.session, &self.route.server.options()),
+            progress,
+        };
+        let mut outcome = connected.link.call(self.call, self.verb, caller).await;
+        if let (Ok(answer), Verb::ThroughTask) = (&outcome, self.verb) {
+            let limit = self.route.server.options().timeout;
+            outcome = tasks::follow(Arc::clone(&connected.link), answer.clone(), limit).await;
+        }
         self.route.server.voice.heard(self.session.number).await;
         outcome
     }

@@ -202,6 +202,7 @@ async fn start(
     // Published first: a call that waited for the connection compares what it was judged by with what is offered now.
     gateway.publish(server, Some(offer));
     server.set_connected(Some(Arc::clone(&connected)));
+    gateway.shared.tasks.known().note(server, connected.link.greeting());
     keep_lists(gateway, server, connected.link.greeting(), &raw);
     note_ready(server, &*connected.link, began.elapsed(), &raw);
     gateway.note_progress();

@@ -10,6 +10,7 @@ use portcullis_gates::{Call, Cleared, Environment, Launching};
 use portcullis_model::json::Value;
 
 use super::ServerPeer;
+use super::tasks::TaskForm;
 use crate::jsonrpc::ErrorObject;
 use crate::method::{Listable, Verb};
 
@@ -44,6 +45,11 @@ impl Greeting {
     /// Returns true where the server declared the capability.
     pub(crate) fn declares(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some_and(|value| !value.is_null())
+    }
+
+    /// Returns what tasks it makes of tool calls, where it makes any.
+    pub(crate) fn tasks(&self) -> Option<TaskForm> {
+        TaskForm::offered(self.is_stateless(), &self.capabilities)
     }
 }
 
@@ -98,25 +104,35 @@ pub(crate) struct Pages {
     pub(crate) ttl_ms: Option<u64>,
 }
 
+/// Whose a call is.
+pub(crate) struct Caller {
+    /// The number of its session.
+    pub(crate) session: u64,
+    /// What its client can do, where that is something else than the server was connected for. Servers of the stateless era
+    /// are told with every call.
+    pub(crate) capabilities: Option<Value>,
+    /// What parameters of progress notifications are given to that belong to it.
+    pub(crate) progress: Option<OnProgress>,
+}
+
 /// One connected server.
 pub(crate) trait Link: Send + Sync {
     /// Returns what the server said of itself.
     fn greeting(&self) -> &Greeting;
 
-    /// Sends a call and waits for its answer. Parameters of progress notifications that belong to it go to `progress`.
-    /// Dropping the future tells the server that the call is withdrawn.
-    fn call<'a>(
-        &'a self,
-        call: &'a Cleared<Call>,
-        verb: Verb,
-        progress: Option<OnProgress>,
-    ) -> Boxed<'a, Result<Answer, LinkError>>;
+    /// Sends a call and waits for its answer. Dropping the future tells the server that the call is withdrawn.
+    fn call<'a>(&'a self, call: &'a Cleared<Call>, verb: Verb, caller: Caller) -> Boxed<'a, Result<Answer, LinkError>>;
 
     /// Lists everything of a kind, all pages.
     fn list(&self, listable: Listable) -> Boxed<'_, Result<Pages, LinkError>>;
 
     /// Sends a request of the gateway itself, such as `logging/setLevel`.
     fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>>;
+
+    /// As [`Link::ask`], for what may take as long as `limit`.
+    fn ask_for(&self, method: &'static str, params: Value, _limit: Duration) -> Boxed<'_, Result<Answer, LinkError>> {
+        self.ask(method, params)
+    }
 
     /// Sends a notification of the gateway itself.
     fn tell(&self, method: &'static str) -> Boxed<'_, ()>;

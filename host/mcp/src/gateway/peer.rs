@@ -14,7 +14,7 @@ use super::sessions::Addressed;
 use super::voice::{Saying, say};
 use super::wishes::Ended;
 use crate::approver::shown;
-use crate::downstream::{AskError, ClientSession, LogLevel, Question, own_code};
+use crate::downstream::{AskError, ClientSession, LogLevel, Outlet, Question, own_code};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{ServerMethod, ServerNotification};
 
@@ -44,6 +44,17 @@ impl ServerPeer {
 
     /// Answers a request of the server, to which it may have given a key.
     pub(crate) async fn request(&self, method: &str, params: Value, key: Option<&str>) -> Result<Value, ErrorObject> {
+        self.request_of(None, method, params, key).await
+    }
+
+    /// As [`ServerPeer::request`], for a request that belongs to the call of the session of that number, where one is named.
+    pub(crate) async fn request_of(
+        &self,
+        caller: Option<u64>,
+        method: &str,
+        mut params: Value,
+        key: Option<&str>,
+    ) -> Result<Value, ErrorObject> {
         let kind = ServerMethod::parse(method);
         let capability = match (kind, kind.capability()) {
             (ServerMethod::Ping, _) => return Ok(Object::new().into()),
@@ -51,7 +62,12 @@ impl ServerPeer {
             (_, None) => return Err(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered")),
         };
         let fleet = self.fleet.upgrade().ok_or_else(|| not_offered(capability))?;
-        let (session, how) = fleet.session_of(&self.server, capability).ok_or_else(|| not_offered(capability))?;
+        let caller = caller.or_else(|| Some(fleet.shared.tasks.related(&self.server, &mut params)?.session));
+        let found = match caller {
+            Some(caller) => fleet.session(caller).map(|session| (session, Addressed::ByCall)),
+            None => fleet.session_of(&self.server, capability),
+        };
+        let (session, how) = found.ok_or_else(|| not_offered(capability))?;
         if let Some(lacking) = self.lacks(kind, &session, &params) {
             if how == Addressed::ByCall {
                 session.link.note_undeclared(lacking);
@@ -101,8 +117,12 @@ impl ServerPeer {
                 // The stateless era has no such notification; its way drops it.
                 self.pass_on(method, params, |session, _| session.declares("elicitation"));
             }
+            ServerNotification::TaskStatus => self.tell_of_task(method, params),
             // Progress that belongs to a running call reaches it by the link; any other belongs to nothing.
-            ServerNotification::Progress | ServerNotification::Cancelled | ServerNotification::Unknown => {}
+            ServerNotification::Progress
+            | ServerNotification::TaskChanged
+            | ServerNotification::Cancelled
+            | ServerNotification::Unknown => {}
         }
     }
 
@@ -119,8 +139,23 @@ impl ServerPeer {
         };
         let sessions = fleet.sessions().into_iter().chain(fleet.addressee(&self.server));
         let to = sessions.filter(|session| wanted(session, &params)).map(with_outlet).collect();
+        self.say_to(&fleet, method, params, to);
+    }
+
+    /// Has what a server tells of a task pass through the result gate to whoever made it.
+    fn tell_of_task(&self, method: &str, mut params: Value) {
+        let Some(fleet) = self.fleet.upgrade() else {
+            return;
+        };
+        let task = fleet.shared.tasks.told(&self.server, &mut params);
+        if let Some(session) = task.and_then(|task| fleet.session(task.session)) {
+            self.say_to(&fleet, method, params, vec![(session, None)]);
+        }
+    }
+
+    fn say_to(&self, fleet: &Arc<Fleet>, method: &str, params: Value, to: Vec<(Arc<ClientSession>, Option<Outlet>)>) {
         let (method, name) = (method.to_owned(), String::new());
-        say(&fleet, &self.server, Saying { kind: ResultKind::Log, name, method, params, to, call: None });
+        say(fleet, &self.server, Saying { kind: ResultKind::Log, name, method, params, to, call: None });
     }
 
     /// Takes a line of standard error. The whole of it goes to the server's own log; this is for whoever looks closely.

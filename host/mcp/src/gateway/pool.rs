@@ -172,7 +172,10 @@ pub(super) async fn watch_use(gateway: Weak<Gateway>) {
     loop {
         tokio::time::sleep(round).await;
         match gateway.upgrade() {
-            Some(gateway) => gateway.retire_unused(),
+            Some(gateway) => {
+                gateway.sweep_tasks();
+                gateway.retire_unused();
+            }
             None => return,
         }
     }

@@ -21,6 +21,8 @@ pub(crate) struct Route {
     pub(crate) annotations: Annotations,
     pub(crate) definition: Option<Digest>,
     pub(crate) utility: Option<Utility>,
+    /// True for a tool that runs as a task only (2025-11-25, `execution.taskSupport`).
+    pub(crate) only_as_task: bool,
 }
 
 impl Fleet {
@@ -49,6 +51,7 @@ impl Fleet {
                     annotations: Annotations::default(),
                     definition: None,
                     utility: Some(utility.utility),
+                    only_as_task: false,
                 })
             }
             CallKind::Prompt => {
@@ -109,6 +112,7 @@ impl Fleet {
             annotations: Annotations::default(),
             definition: None,
             utility: None,
+            only_as_task: false,
         })
     }
 }
@@ -123,5 +127,10 @@ fn route_to(snapshot: &Snapshot, kind: CallKind, item: &Published, uri: Option<S
         annotations: if item.kind() == ItemKind::Tool { item.annotations().clone() } else { Annotations::default() },
         definition: Some(item.definition()),
         utility: None,
+        only_as_task: item.kind() == ItemKind::Tool && only_as_task(&item.cleared().get().document),
     })
+}
+
+fn only_as_task(tool: &Value) -> bool {
+    tool.get("execution").and_then(|execution| execution.get("taskSupport")).and_then(Value::as_str) == Some("required")
 }

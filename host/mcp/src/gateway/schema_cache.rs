@@ -17,6 +17,11 @@ use portcullis_model::{Digest, ServerEntry, object};
 use super::Greeting;
 use super::items::RawListing;
 
+/// Returns which entry a server runs by: the fingerprint of the reference client.
+pub(crate) fn fingerprint_of(entry: &ServerEntry, options: &ServerOptions) -> String {
+    fingerprint::of(entry, options)
+}
+
 /// A file may have so many bytes: lists of a few thousand tools. Longer ones are not kept.
 const LONGEST: u64 = 8 * 1024 * 1024;
 /// A folder may hold so many files; no further ones are made then. Servers of a config are a few dozen.
@@ -143,7 +148,7 @@ fn is_stale(document: &Value) -> bool {
 }
 
 /// Writes beside and renames into place, so that nobody reads half a file.
-fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+pub(super) fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let unique = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
     let beside = path.with_extension(format!("new-{unique:016x}"));
     let mut options = OpenOptions::new();

@@ -132,7 +132,7 @@ impl Fleet {
     }
 
     /// Returns the session, or the request of the stateless era, of that number.
-    fn session(&self, number: u64) -> Option<Arc<ClientSession>> {
+    pub(crate) fn session(&self, number: u64) -> Option<Arc<ClientSession>> {
         let session = self.locked_sessions().iter().find(|session| session.number == number).cloned();
         session.or_else(|| self.exchange(number))
     }
@@ -156,12 +156,14 @@ impl Fleet {
 
     /// Returns what a server is told that the client can do.
     pub(crate) fn declared(&self, options: &ServerOptions) -> Value {
-        let enabled = |block: &Value| block.get("enabled").and_then(Value::as_bool).unwrap_or(true);
-        self.key.capabilities.declared(|name| match name {
-            "sampling" => enabled(&options.sampling),
-            "elicitation" => enabled(&options.elicitation),
-            _ => true,
-        })
+        declared(self.key.capabilities, options)
+    }
+
+    /// Returns what a server is told that this very client can do, where that is more than the fleet's servers were told:
+    /// there was no place for a fleet of its own.
+    pub(crate) fn declared_by(&self, session: &ClientSession, options: &ServerOptions) -> Option<Value> {
+        let own = CapabilitySet::read(&session.capabilities);
+        (own != self.key.capabilities).then(|| declared(own, options))
     }
 
     /// Has all servers log from that level on.
@@ -197,6 +199,15 @@ impl Fleet {
 fn sole_client(sessions: &[Arc<ClientSession>]) -> Option<&Arc<ClientSession>> {
     let newest = sessions.iter().max_by_key(|session| session.number)?;
     sessions.iter().all(|session| Arc::ptr_eq(&session.gates, &newest.gates)).then_some(newest)
+}
+
+fn declared(capabilities: CapabilitySet, options: &ServerOptions) -> Value {
+    let enabled = |block: &Value| block.get("enabled").and_then(Value::as_bool).unwrap_or(true);
+    capabilities.declared(|name| match name {
+        "sampling" => enabled(&options.sampling),
+        "elicitation" => enabled(&options.elicitation),
+        _ => true,
+    })
 }
 
 /// Returns who can be asked on behalf of a client: a question about one request goes the way of that request.

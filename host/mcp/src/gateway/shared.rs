@@ -8,6 +8,7 @@ use portcullis_gates::{Context, Gates, NoApprover, Session};
 use portcullis_model::{ClientFacts, Era, Principal, SessionId};
 
 use super::pins::PinBook;
+use super::tasks::TaskBook;
 use super::{GatewayOptions, Launcher};
 
 /// What of the config counts now. Immutable: a change of the config makes another one.
@@ -38,6 +39,8 @@ pub(crate) struct Shared {
     /// Approved definitions.
     pub(crate) pins: PinBook,
     pub(crate) arrangement: ArcSwap<Arrangement>,
+    /// Tasks that clients made.
+    pub(crate) tasks: TaskBook,
     /// What of the config is not in use, for the operator.
     pub(crate) config_note: Mutex<Option<String>>,
     /// The session that the gateway's own passages belong to: screening, starting, listing.
@@ -60,7 +63,8 @@ impl Shared {
         let arrangement = ArcSwap::from_pointee(Arrangement::of(config));
         let pins = PinBook::new(options.pins.clone());
         let own = Arc::new(own_session());
-        Self { gates, options, launcher, pins, arrangement, config_note: Mutex::default(), own }
+        let tasks = TaskBook::new(options.schema_folder.clone());
+        Self { tasks, gates, options, launcher, pins, arrangement, config_note: Mutex::default(), own }
     }
 
     /// Returns the context of a passage that no client asked for.

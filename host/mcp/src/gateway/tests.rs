@@ -20,3 +20,4 @@ mod sleep;
 mod stateless;
 mod subscriptions;
 pub(crate) mod support;
+mod tasks;

@@ -16,7 +16,7 @@ use crate::method::Verb;
 impl Fleet {
     /// Answers a call of a utility tool.
     pub(crate) async fn use_utility(
-        &self,
+        self: &Arc<Self>,
         session: &Arc<ClientSession>,
         route: Route,
         utility: Utility,

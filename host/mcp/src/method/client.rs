@@ -2,11 +2,12 @@
 
 use portcullis_model::CallKind;
 use rmcp::model::{
-    CallToolRequestMethod, CancelledNotificationMethod, CompleteRequestMethod, ConstString as _, DiscoverRequestMethod,
-    GetPromptRequestMethod, InitializeResultMethod, InitializedNotificationMethod, ListPromptsRequestMethod,
-    ListResourceTemplatesRequestMethod, ListResourcesRequestMethod, ListToolsRequestMethod, PingRequestMethod,
-    ProgressNotificationMethod, ReadResourceRequestMethod, RootsListChangedNotificationMethod, SetLevelRequestMethod,
-    SubscribeRequestMethod, SubscriptionsListenRequestMethod, UnsubscribeRequestMethod,
+    CallToolRequestMethod, CancelTaskMethod, CancelledNotificationMethod, CompleteRequestMethod, ConstString as _,
+    DiscoverRequestMethod, GetPromptRequestMethod, GetTaskMethod, InitializeResultMethod,
+    InitializedNotificationMethod, ListPromptsRequestMethod, ListResourceTemplatesRequestMethod,
+    ListResourcesRequestMethod, ListToolsRequestMethod, PingRequestMethod, ProgressNotificationMethod,
+    ReadResourceRequestMethod, RootsListChangedNotificationMethod, SetLevelRequestMethod, SubscribeRequestMethod,
+    SubscriptionsListenRequestMethod, UnsubscribeRequestMethod, UpdateTaskMethod,
 };
 
 /// A request that a client may send.
@@ -42,8 +43,8 @@ pub enum ClientMethod {
     Discover,
     /// `subscriptions/listen`, of the stateless era.
     Listen,
-    /// `tasks/…`: tasks are offered to nobody, so that no result can go around its gate later.
-    Task,
+    /// `tasks/…`, of either era.
+    Task(TaskMethod),
     /// Anything else.
     Unknown,
 }
@@ -75,11 +76,52 @@ impl Listable {
     }
 }
 
+/// What is done with a task: a call that goes on after its request was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum TaskMethod {
+    /// `tasks/get`: how it is doing; in the stateless era also what came of it and what it asks.
+    Get,
+    /// `tasks/result` (2025-11-25): waits for what comes of it.
+    Result,
+    /// `tasks/list` (2025-11-25).
+    List,
+    /// `tasks/cancel`.
+    Cancel,
+    /// `tasks/update` (tasks extension of 2026-07-28): answers to what it asks.
+    Update,
+}
+
+impl TaskMethod {
+    /// Returns the name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => GetTaskMethod::VALUE,
+            // Of revision 2025-11-25; `rmcp` names neither.
+            Self::Result => "tasks/result",
+            Self::List => "tasks/list",
+            Self::Cancel => CancelTaskMethod::VALUE,
+            Self::Update => UpdateTaskMethod::VALUE,
+        }
+    }
+
+    fn parse(name: &str) -> Option<Self> {
+        [Self::Get, Self::Result, Self::List, Self::Cancel, Self::Update]
+            .into_iter()
+            .find(|method| method.as_str() == name)
+    }
+}
+
 /// What a call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verb {
     /// What its kind says: `tools/call`, `prompts/get`, `resources/read`, `completion/complete`.
     Plain,
+    /// `tools/call` of a client of the stateless era that takes a task for an answer (tasks extension).
+    MayBecomeTask,
+    /// `tools/call` of a client that asks for a task with it (2025-11-25).
+    AsTask,
+    /// `tools/call` of a tool that runs as a task only, for a client that knows no tasks: the gateway waits for its end.
+    ThroughTask,
     /// `resources/subscribe`.
     Subscribe,
     /// `resources/unsubscribe`.
@@ -99,6 +141,8 @@ pub enum Treatment {
     List(Listable),
     /// It goes through the call gate to a server, and what comes back through the result gate.
     Call(CallKind, Verb),
+    /// It goes to the server of a task that the client made; what comes back through the result gate.
+    Task(TaskMethod),
     /// It is refused as a method that is not offered.
     Refuse,
 }
@@ -122,8 +166,7 @@ impl ClientMethod {
             SetLevelRequestMethod::VALUE => Self::SetLevel,
             DiscoverRequestMethod::VALUE => Self::Discover,
             SubscriptionsListenRequestMethod::VALUE => Self::Listen,
-            other if other.starts_with("tasks/") => Self::Task,
-            _ => Self::Unknown,
+            other => TaskMethod::parse(other).map_or(Self::Unknown, Self::Task),
         }
     }
 
@@ -144,7 +187,8 @@ impl ClientMethod {
             Self::Subscribe => Treatment::Call(CallKind::Resource, Verb::Subscribe),
             Self::Unsubscribe => Treatment::Call(CallKind::Resource, Verb::Unsubscribe),
             Self::Complete => Treatment::Call(CallKind::Completion, Verb::Plain),
-            Self::Discover | Self::Listen | Self::Task | Self::Unknown => Treatment::Refuse,
+            Self::Task(method) => Treatment::Task(method),
+            Self::Discover | Self::Listen | Self::Unknown => Treatment::Refuse,
         }
     }
 }

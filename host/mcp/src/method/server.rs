@@ -5,7 +5,7 @@ use rmcp::model::{
     CancelledNotificationMethod, ConstString as _, CreateMessageRequestMethod, ElicitationCreateRequestMethod,
     ListRootsRequestMethod, LoggingMessageNotificationMethod, PingRequestMethod, ProgressNotificationMethod,
     PromptListChangedNotificationMethod, ResourceListChangedNotificationMethod, ResourceUpdatedNotificationMethod,
-    ToolListChangedNotificationMethod,
+    TaskStatusNotificationMethod, ToolListChangedNotificationMethod,
 };
 
 /// A request that a server may send.
@@ -87,6 +87,10 @@ pub enum ServerNotification {
     Progress,
     /// `notifications/elicitation/complete`: through the result gate to the client.
     ElicitationComplete,
+    /// `notifications/tasks/status` (2025-11-25): through the result gate to whoever made the task.
+    TaskStatus,
+    /// `notifications/tasks` (tasks extension of 2026-07-28): through the gates to whoever made the task and listens.
+    TaskChanged,
     /// `notifications/cancelled`: a request of the server is withdrawn.
     Cancelled,
     /// Anything else; dropped.
@@ -105,6 +109,9 @@ impl ServerNotification {
             ProgressNotificationMethod::VALUE => Self::Progress,
             // Of revision 2025-11-25; `rmcp` names none.
             "notifications/elicitation/complete" => Self::ElicitationComplete,
+            // Of revision 2025-11-25; `rmcp` names none.
+            "notifications/tasks/status" => Self::TaskStatus,
+            TaskStatusNotificationMethod::VALUE => Self::TaskChanged,
             CancelledNotificationMethod::VALUE => Self::Cancelled,
             _ => Self::Unknown,
         }

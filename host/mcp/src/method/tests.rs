@@ -20,7 +20,7 @@ fn everything_that_reaches_a_server_goes_through_the_call_gate() {
 
 #[test]
 fn a_method_that_nobody_knows_is_refused() {
-    for name in ["", "tools/Call", "tools/call ", "vendor/thing", "tasks/get", "server/discover", "notifications/x"] {
+    for name in ["", "tools/Call", "tools/call ", "vendor/thing", "tasks/run", "server/discover", "notifications/x"] {
         assert_eq!(ClientMethod::parse(name).treatment(), Treatment::Refuse, "{name}");
     }
     assert_eq!(ServerMethod::parse("tools/list"), ServerMethod::Unknown);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use portcullis_gates::Call;
-use portcullis_model::json::Value;
+use portcullis_model::json::{Object, Value};
 use portcullis_model::{CallKind, object};
 use reqwest::header::HeaderMap;
 use tokio::sync::oneshot;
@@ -50,8 +50,13 @@ pub(super) async fn call(shared: &Arc<Shared>, call: &Call, options: CallOptions
     }
     // The name that was judged is the name that is sent, whatever the parameters say.
     let name = Value::from(call.name.as_str());
+    // Whoever takes no task must not be given one by a parameter that it did not mean.
+    let wanted = call.params.get("task").filter(|task| task.as_object().is_some());
+    let bare = Value::from(Object::new());
+    let task = options.takes_task.then(|| wanted.unwrap_or(&bare));
     let members: &[(&str, Option<&Value>)] = match call.kind {
-        CallKind::Tool | CallKind::Prompt => &[("name", Some(&name))],
+        CallKind::Tool => &[("name", Some(&name)), ("task", task)],
+        CallKind::Prompt => &[("name", Some(&name))],
         CallKind::Resource => &[("uri", Some(&name))],
         CallKind::Completion => &[],
     };
@@ -70,8 +75,11 @@ pub(super) async fn request(
     options: CallOptions,
 ) -> Result<Outcome, CallError> {
     let era = shared.era();
-    let outgoing =
-        Outgoing { method, params, name: None, members: &[], options, cancellable: true, lasting: false, era };
+    // Only who declares the tasks extension may use its methods, and their name is the task's id.
+    let is_of_task = method.starts_with("tasks/");
+    let name = params.filter(|_| is_of_task).and_then(|params| params.get("taskId")).and_then(Value::as_str);
+    let options = CallOptions { takes_task: is_of_task, ..options };
+    let outgoing = Outgoing { method, params, name, members: &[], options, cancellable: true, lasting: false, era };
     let outcome = exchange(shared, outgoing).await?;
     if era.is_some() { era::complete(outcome) } else { Ok(outcome) }
 }
@@ -123,7 +131,11 @@ impl Outgoing<'_> {
         let token = Value::from(id);
         let token = wants_progress.then_some(&token);
         let level = self.era.map(Stateless::level);
-        let meta = era::meta(self.era, token, level.as_ref().and_then(|level| level.as_deref()));
+        let takes_task = self.options.takes_task;
+        let own = self.options.capabilities.as_ref().filter(|_| self.era.is_some());
+        let own_with_tasks = own.filter(|_| takes_task).map(era::with_tasks);
+        let capabilities = own_with_tasks.as_ref().or(own).or_else(|| self.era.map(|era| era.capabilities(takes_task)));
+        let meta = era::meta(self.era, capabilities, token, level.as_ref().and_then(|level| level.as_deref()));
         // Whoever wishes a level for this very request has it.
         let wishes_level = self.era.is_some() && era::wishes_level(self.params);
         let meta = if wishes_level { meta.get(1..).unwrap_or_default() } else { meta.as_slice() };

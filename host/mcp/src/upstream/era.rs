@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use portcullis_model::json::Value;
+use portcullis_model::object;
+use rmcp::model::TASKS_EXTENSION_ID;
 
 use super::headers::{Binding, Bindings};
 use super::subscriptions::Subscriptions;
@@ -26,6 +28,8 @@ pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 pub(super) struct Stateless {
     version: Value,
     capabilities: Value,
+    /// The same with the tasks extension.
+    with_tasks: Box<Value>,
     client_info: Value,
     /// The level from which on servers are asked to log; nothing where nobody wishes to hear.
     level: ArcSwapOption<Value>,
@@ -39,6 +43,7 @@ impl Stateless {
         Self {
             version: VERSION.into(),
             capabilities: options.capabilities.clone(),
+            with_tasks: Box::new(with_tasks(&options.capabilities)),
             client_info: options.client_info.clone(),
             level: ArcSwapOption::empty(),
             bindings: ArcSwap::default(),
@@ -64,9 +69,9 @@ impl Stateless {
         &self.subscriptions
     }
 
-    /// Returns what servers were told that the client can do.
-    pub(super) fn capabilities(&self) -> &Value {
-        &self.capabilities
+    /// Returns the client's capabilities, with the tasks extension or without it.
+    pub(super) fn capabilities(&self, takes_task: bool) -> &Value {
+        if takes_task { &self.with_tasks } else { &self.capabilities }
     }
 
     pub(super) fn level(&self) -> Guard<Option<Arc<Value>>> {
@@ -74,11 +79,22 @@ impl Stateless {
     }
 }
 
+/// Returns capabilities of a client with the tasks extension. It is declared request by request, so that connections need
+/// not differ by it: what a server lists does not depend on it (MCP 2026-07-28, lists vary by credential alone).
+pub(super) fn with_tasks(capabilities: &Value) -> Value {
+    let mut capabilities = capabilities.as_object().cloned().unwrap_or_default();
+    let mut extensions = capabilities.get("extensions").and_then(Value::as_object).cloned().unwrap_or_default();
+    extensions.insert(TASKS_EXTENSION_ID, object! {});
+    capabilities.insert("extensions", extensions);
+    capabilities.into()
+}
+
 /// Returns what is set in, or taken out of, the `_meta` of a request. The log level comes first.
 ///
 /// The members of the era are the gateway's own towards a server of either era: those of a client describe the client.
 pub(super) fn meta<'a>(
     era: Option<&'a Stateless>,
+    capabilities: Option<&'a Value>,
     token: Option<&'a Value>,
     level: Option<&'a Value>,
 ) -> [(&'static str, Option<&'a Value>); 5] {
@@ -86,7 +102,7 @@ pub(super) fn meta<'a>(
         (LOG_LEVEL, level),
         ("progressToken", token),
         (PROTOCOL_VERSION, era.map(|era| &era.version)),
-        (CLIENT_CAPABILITIES, era.map(|era| &era.capabilities)),
+        (CLIENT_CAPABILITIES, capabilities),
         (CLIENT_INFO, era.map(|era| &era.client_info)),
     ]
 }
@@ -103,7 +119,9 @@ pub(super) enum ResultKind {
     Complete,
     /// The server wants something of the client first.
     InputRequired,
-    /// Something that was not asked for, such as a task.
+    /// A task that goes on by itself.
+    Task,
+    /// Something that was not asked for.
     Other,
 }
 
@@ -112,6 +130,7 @@ pub(super) fn kind_of(result: &Value) -> ResultKind {
     match result.get("resultType").map(Value::as_str) {
         None | Some(Some("complete")) => ResultKind::Complete,
         Some(Some("input_required")) => ResultKind::InputRequired,
+        Some(Some("task")) => ResultKind::Task,
         Some(_) => ResultKind::Other,
     }
 }
@@ -120,7 +139,7 @@ pub(super) fn kind_of(result: &Value) -> ResultKind {
 pub(super) fn complete(outcome: Outcome) -> Result<Outcome, CallError> {
     match outcome.as_ref().map(kind_of) {
         Ok(ResultKind::Complete) | Err(_) => Ok(outcome),
-        Ok(ResultKind::InputRequired | ResultKind::Other) => {
+        Ok(ResultKind::InputRequired | ResultKind::Task | ResultKind::Other) => {
             Err(CallError::Malformed(MalformedReason::Envelope("its result is of a type that was not asked for")))
         }
     }

@@ -134,7 +134,7 @@ async fn list_pages(shared: &Arc<Shared>, method: ListMethod) -> Result<Listing,
     let until = Instant::now() + shared.call_timeout;
     for page in 0..MOST_PAGES {
         let options =
-            CallOptions { timeout: Some(until.saturating_duration_since(Instant::now())), progress_token: None };
+            CallOptions { timeout: Some(until.saturating_duration_since(Instant::now())), ..CallOptions::default() };
         let params = cursors.last().map(|cursor| Value::from(object! { "cursor" => cursor.as_str() }));
         let result = match request(shared, method.method(), params.as_ref(), options).await {
             Ok(Outcome::Ok(result)) => result,

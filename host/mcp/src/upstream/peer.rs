@@ -27,6 +27,18 @@ pub trait Peer: Send + Sync + 'static {
         key: Option<String>,
     ) -> BoxFuture<'_, Result<Value, ErrorObject>>;
 
+    /// As [`Peer::request`], for what a server of the stateless era wants during the call of
+    /// [`CallOptions::caller`](super::CallOptions::caller).
+    fn request_of(
+        &self,
+        _caller: Option<u64>,
+        method: String,
+        params: Option<Value>,
+        key: Option<String>,
+    ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
+        self.request(method, params, key)
+    }
+
     /// Takes a notification, in the order of arrival. Must not block. Progress comes with the token of
     /// [`CallOptions::progress_token`](super::CallOptions::progress_token) put back; cancellations are dealt with already.
     fn notification(&self, method: String, params: Option<Value>);

@@ -72,16 +72,18 @@ pub(super) async fn call(
                 if round > MOST_ROUNDS {
                     return Err(CallError::Rounds(MOST_ROUNDS));
                 }
-                let wanted = Wanted::read(era, result)?;
+                let declared = options.capabilities.as_ref().unwrap_or_else(|| era.capabilities(false));
+                let wanted = Wanted::read(declared, result)?;
                 carried.state = wanted.state;
                 if wanted.requests.is_empty() {
                     carried.responses = None;
                     sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 } else {
-                    carried.responses = Some(gather(shared, wanted.requests).await?);
+                    carried.responses = Some(gather(shared, options.caller, wanted.requests).await?);
                 }
             }
+            Ok(result) if options.takes_task && kind_of(&result) == ResultKind::Task => return Ok(Ok(result)),
             outcome => return complete(outcome),
         }
     }
@@ -112,7 +114,7 @@ fn malformed(reason: &'static str) -> CallError {
 }
 
 impl Wanted {
-    fn read(era: &Stateless, result: Value) -> Result<Self, CallError> {
+    fn read(declared: &Value, result: Value) -> Result<Self, CallError> {
         let Value::Object(mut result) = result else {
             return Err(malformed("it wants input without saying which"));
         };
@@ -135,12 +137,12 @@ impl Wanted {
         if requests.len() > MOST_REQUESTS {
             return Err(malformed("it wants too much input at once"));
         }
-        let requests = requests.into_iter().map(|(key, request)| read_request(era, key, request));
+        let requests = requests.into_iter().map(|(key, request)| read_request(declared, key, request));
         Ok(Self { requests: requests.collect::<Result<_, _>>()?, state })
     }
 }
 
-fn read_request(era: &Stateless, key: String, request: Value) -> Result<Request, CallError> {
+fn read_request(declared: &Value, key: String, request: Value) -> Result<Request, CallError> {
     let Value::Object(mut request) = request else {
         return Err(malformed("a request for input is no object"));
     };
@@ -154,19 +156,19 @@ fn read_request(era: &Stateless, key: String, request: Value) -> Result<Request,
     };
     // What the client did not declare it may not be asked for.
     let kind = ServerMethod::parse(&method);
-    let lacks = kind.lacks(era.capabilities(), params.as_ref().unwrap_or(&Value::Null));
+    let lacks = kind.lacks(declared, params.as_ref().unwrap_or(&Value::Null));
     if kind.capability().is_some() && lacks.is_none() { Ok((key, method, params)) } else { Err(CallError::NotOffered) }
 }
 
 /// Has all requests answered, at the same time; one that fails ends the others.
-async fn gather(shared: &Arc<Shared>, requests: Vec<Request>) -> Result<Value, CallError> {
+async fn gather(shared: &Arc<Shared>, caller: Option<u64>, requests: Vec<Request>) -> Result<Value, CallError> {
     let order: Vec<String> = requests.iter().map(|(key, ..)| key.clone()).collect();
     let mut answering = JoinSet::new();
     for (index, (key, method, params)) in requests.into_iter().enumerate() {
         let shared = Arc::clone(shared);
         answering.spawn(async move {
             let is_form = ServerMethod::parse(&method) == ServerMethod::Elicit;
-            match shared.peer().request(method, params, Some(key)).await {
+            match shared.peer().request_of(caller, method, params, Some(key)).await {
                 Ok(answer) => Ok((index, answer)),
                 Err(error) if error.code() == code::INVALID_PARAMS => Err(CallError::NotOffered),
                 // A person who gave no answer is an answer, too.

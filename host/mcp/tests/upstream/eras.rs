@@ -238,7 +238,7 @@ async fn a_request_of_the_server_is_not_answered() {
 
 async fn progress_and_cancellation_work() {
     let server = connect("stateless").await;
-    let options = CallOptions { timeout: None, progress_token: Some(Value::from("mine")) };
+    let options = CallOptions { progress_token: Some(Value::from("mine")), ..CallOptions::default() };
     assert!(server.call_with("progress", "{}", options).await.unwrap().is_ok());
     let notifications = server.peer.notifications.lock().unwrap().clone();
     assert_eq!(notifications[0].1, r#"{"progressToken":"mine","progress":1}"#);

@@ -31,7 +31,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 fn within(limit: Duration) -> CallOptions {
-    CallOptions { timeout: Some(limit), progress_token: None }
+    CallOptions { timeout: Some(limit), ..CallOptions::default() }
 }
 
 async fn the_name_that_was_judged_is_sent() {
@@ -52,7 +52,7 @@ async fn a_gated_method_needs_a_cleared_call() {
 async fn progress_comes_back_under_the_callers_token() {
     let server = connect("normal").await;
     let token = Some(Value::from("client-7"));
-    let options = CallOptions { timeout: None, progress_token: token };
+    let options = CallOptions { progress_token: token, ..CallOptions::default() };
     let result = server.call_with("progress", "{}", options).await.unwrap().unwrap();
     assert!(result.pointer("/content/0/text").and_then(Value::as_str).unwrap().parse::<u64>().is_ok());
     let notifications = server.peer.notifications.lock().unwrap().clone();
@@ -63,7 +63,11 @@ async fn progress_comes_back_under_the_callers_token() {
 
 async fn progress_extends_the_time_of_a_call() {
     let server = connect("normal").await;
-    let options = CallOptions { timeout: Some(Duration::from_millis(500)), progress_token: Some(Value::from(1_u64)) };
+    let options = CallOptions {
+        timeout: Some(Duration::from_millis(500)),
+        progress_token: Some(Value::from(1_u64)),
+        ..CallOptions::default()
+    };
     assert!(server.call_with("slow-progress", "{}", options).await.is_ok());
 }
 

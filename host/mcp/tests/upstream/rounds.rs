@@ -145,7 +145,7 @@ async fn a_caller_cannot_forge_a_round() {
 
 async fn the_time_limit_does_not_run() {
     let server = connect_as(Recorder { delay: Duration::from_millis(900), ..Recorder::default() }).await;
-    let options = CallOptions { timeout: Some(Duration::from_millis(400)), progress_token: None };
+    let options = CallOptions { timeout: Some(Duration::from_millis(400)), ..CallOptions::default() };
     let wish = r#"{"inputRequests":{"k":{"method":"roots/list"}}}"#;
     assert!(wants(&server, wish, options).await.is_ok());
 }

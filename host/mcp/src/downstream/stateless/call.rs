@@ -38,7 +38,9 @@ pub(super) fn call(gateway: &Gateway, fleet: Arc<Fleet>, mut ask: Ask, meta: &Re
         Ok(session) => session,
         Err(error) => return Begun::Now(Reply::Error(ErrorObject::new(own_code::TOO_MANY, error.to_string()))),
     };
-    let exchange = Arc::new(Exchange::new(capabilities, present));
+    // Without a state these are answers to what the client expects to be asked, under keys that only the server gives.
+    let early = responses.and_then(|responses| responses.as_object().cloned()).filter(|_| may_be_asked);
+    let exchange = Arc::new(Exchange::with_answers(capabilities, present, early.unwrap_or_default()));
     let entrance = ask.caller.entrance.clone();
     let open = Open(fleet.open_exchange(session, entrance, meta, Arc::<Exchange>::clone(&exchange)));
     // Kept only for what a state would be bound to: most clients that cannot be asked send large arguments as well.

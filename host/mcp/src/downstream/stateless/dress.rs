@@ -32,6 +32,11 @@ impl Dress {
         Self { fresh, own: false }
     }
 
+    /// What is told of a task.
+    pub(crate) fn of_task() -> Self {
+        Self { fresh: None, own: false }
+    }
+
     /// A list, or what the gateway says of itself; not to be kept while servers are still starting.
     pub(crate) fn own(settled: bool) -> Self {
         Self { fresh: Some(if settled { OWN_FRESH } else { 0 }), own: true }

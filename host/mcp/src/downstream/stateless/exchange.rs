@@ -76,6 +76,8 @@ struct State {
     undeclared: BTreeSet<String>,
     /// What was said since the last round: its method and parameters.
     missed: VecDeque<(String, Value)>,
+    /// Answers that came with the call, before anything was asked, under the server's own keys. Each is taken once.
+    early: Object,
 }
 
 /// One call during which the client may be asked. Ends with its [`Carrier`].
@@ -94,7 +96,12 @@ impl fmt::Debug for Exchange {
 impl Exchange {
     /// Builds an exchange with a client that offers these capabilities.
     pub(super) fn new(capabilities: Value, present: Present) -> Self {
-        let state = State { present: Some(present), ..State::default() };
+        Self::with_answers(capabilities, present, Object::new())
+    }
+
+    /// Builds an exchange with a client that gives answers with its call, to questions that it expects.
+    pub(super) fn with_answers(capabilities: Value, present: Present, early: Object) -> Self {
+        let state = State { present: Some(present), early, ..State::default() };
         Self { capabilities, state: Mutex::new(state), asked: Notify::new() }
     }
 
@@ -155,7 +162,7 @@ impl Exchange {
         }
         for input in state.inputs.values() {
             if let Some(answer) = responses.get(&input.key) {
-                check(input, answer)?;
+                check_answer(&input.method, &input.params, answer)?;
             }
         }
         for (method, params) in std::mem::take(&mut state.missed) {
@@ -241,20 +248,18 @@ fn without_token(params: &Value) -> Value {
 }
 
 /// Checks that an answer has the form of one, so that a client learns at once what it did wrong.
-fn check(input: &Input, answer: &Value) -> Result<(), ErrorObject> {
+pub(crate) fn check_answer(method: &str, params: &Value, answer: &Value) -> Result<(), ErrorObject> {
     let text = |text: &str| ErrorObject::new(code::INVALID_PARAMS, text);
     if answer.as_object().is_none() {
         return Err(text("an input response is no object"));
     }
-    match ServerMethod::parse(&input.method) {
+    match ServerMethod::parse(method) {
         ServerMethod::Elicit => {
             let action = answer.get("action").and_then(Value::as_str);
             if !matches!(action, Some("accept" | "decline" | "cancel")) {
                 return Err(text("the response to an elicitation has no action that exists"));
             }
-            check_elicitation(&input.params, answer.clone())
-                .map(drop)
-                .map_err(|error| error.with_code(code::INVALID_PARAMS))
+            check_elicitation(params, answer.clone()).map(drop).map_err(|error| error.with_code(code::INVALID_PARAMS))
         }
         ServerMethod::ListRoots if answer.get("roots").and_then(Value::as_array).is_none() => {
             Err(text("the response to roots/list has no roots"))
@@ -292,6 +297,11 @@ impl Way for Exchange {
                 let mut state = self.state();
                 if state.closed {
                     return Err(AskError::Gone);
+                }
+                if let Some(answer) = wanted.and_then(|key| state.early.remove(key))
+                    && check_answer(method, params, &answer).is_ok()
+                {
+                    return Ok(answer);
                 }
                 if state.inputs.len() >= MOST_INPUTS {
                     return Err(AskError::Busy);

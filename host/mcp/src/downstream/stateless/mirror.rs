@@ -5,7 +5,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName};
 use portcullis_model::json::{Value, parse_str};
-use rmcp::model::{CallToolRequestMethod, ConstString as _, GetPromptRequestMethod, ReadResourceRequestMethod};
+use rmcp::model::{
+    CallToolRequestMethod, CancelTaskMethod, ConstString as _, GetPromptRequestMethod, GetTaskMethod,
+    ReadResourceRequestMethod, UpdateTaskMethod,
+};
 
 use super::REVISION;
 use super::meta::version_of;
@@ -38,6 +41,7 @@ pub(crate) fn check(headers: &HeaderMap, method: &str, params: Option<&Value>) -
     let key = match method {
         CallToolRequestMethod::VALUE | GetPromptRequestMethod::VALUE => "name",
         ReadResourceRequestMethod::VALUE => "uri",
+        GetTaskMethod::VALUE | UpdateTaskMethod::VALUE | CancelTaskMethod::VALUE => "taskId",
         _ => return Ok(()),
     };
     match params.and_then(|params| params.get(key)).and_then(Value::as_str) {

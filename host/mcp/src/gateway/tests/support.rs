@@ -13,7 +13,7 @@ use portcullis_gates::{ActivePolicy, Call, Cleared, Environment, Gates, Launchin
 use portcullis_model::json::{Value, parse_str};
 use portcullis_model::{Answer as PolicyAnswer, GateName, Origin, Subject, Verdict};
 
-use crate::gateway::link::Boxed;
+use crate::gateway::link::{Boxed, Caller};
 use crate::gateway::{
     Answer, Gateway, GatewayOptions, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress, Pages, ServerPeer,
 };
@@ -33,11 +33,15 @@ pub(super) fn json(text: &str) -> Value {
 pub(super) type OnCall =
     Arc<dyn Fn(Call, Verb, Option<OnProgress>) -> Boxed<'static, Result<Answer, LinkError>> + Send + Sync>;
 
+/// What a server does with a request of the gateway itself: told the method and the params.
+pub(super) type OnAsk = Arc<dyn Fn(&str, &Value) -> Answer + Send + Sync>;
+
 /// A server that does as it is told.
 pub(super) struct Scripted {
     pub(super) greeting: Greeting,
     pub(super) lists: Mutex<HashMap<Listable, Vec<Value>>>,
     pub(super) on_call: OnCall,
+    pub(super) on_ask: OnAsk,
     pub(super) refusal: Mutex<Option<LaunchError>>,
     pub(super) delay: Duration,
     pub(super) peer: Mutex<Option<Arc<ServerPeer>>>,
@@ -63,6 +67,7 @@ impl Scripted {
             },
             lists: Mutex::new(lists.into()),
             on_call: Arc::new(|call, _, _| Box::pin(async move { Ok(Ok(call.params)) })),
+            on_ask: Arc::new(|_, _| Ok(json("{}"))),
             refusal: Mutex::default(),
             delay: Duration::ZERO,
             peer: Mutex::default(),
@@ -141,14 +146,9 @@ impl Link for ScriptedLink {
         &self.server.greeting
     }
 
-    fn call<'a>(
-        &'a self,
-        call: &'a Cleared<Call>,
-        verb: Verb,
-        progress: Option<OnProgress>,
-    ) -> Boxed<'a, Result<Answer, LinkError>> {
+    fn call<'a>(&'a self, call: &'a Cleared<Call>, verb: Verb, caller: Caller) -> Boxed<'a, Result<Answer, LinkError>> {
         self.server.calls.lock().unwrap().push(format!("{} {}", call.get().name, call.get().params.to_json()));
-        (self.server.on_call)(call.get().clone(), verb, progress)
+        (self.server.on_call)(call.get().clone(), verb, caller.progress)
     }
 
     fn list(&self, listable: Listable) -> Boxed<'_, Result<Pages, LinkError>> {
@@ -163,8 +163,9 @@ impl Link for ScriptedLink {
     }
 
     fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>> {
+        let answer = (self.server.on_ask)(method, &params);
         self.server.asked.lock().unwrap().push((method, params));
-        Box::pin(async { Ok(Ok(json("{}"))) })
+        Box::pin(async { Ok(answer) })
     }
 
     fn tell(&self, method: &'static str) -> Boxed<'_, ()> {
