@@ -15,6 +15,7 @@ mod misbehaving;
 mod real_servers;
 mod serving;
 mod soak;
+mod tasks;
 
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_portcullis-tested");

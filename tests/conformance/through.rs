@@ -108,22 +108,22 @@ fn config(entry: Object) -> String {
 /// Returns how many passed, or why the suite cannot be had.
 fn compare(way: Way, revision: &str) -> Result<usize, String> {
     let suite = Suite::install()?;
-    let direct = Fixture::start(PROGRAM, "both")?;
-    let control = suite.test_server(&direct.url, revision)?;
+    let direct = Fixture::start(PROGRAM, "both").expect("the fixture starts");
+    let control = suite.test_server(&direct.url, revision).expect("the suite reports");
     let (_fixture, entry) = match way {
         Way::Streams(era) => {
-            let program = Fixture::build(PROGRAM)?.display().to_string();
+            let program = Fixture::build(PROGRAM).expect("the fixture is built").display().to_string();
             (None, object! { "command" => program, "args" => vec![Value::from("stdio"), era.into()] })
         }
         Way::Http(era) => {
-            let fixture = Fixture::start(PROGRAM, era)?;
+            let fixture = Fixture::start(PROGRAM, era).expect("the fixture starts");
             let entry = object! { "url" => fixture.url.as_str() };
             (Some(fixture), entry)
         }
     };
     let home = Home::new(PROGRAM, &config(entry));
     let served = Served::start(&home);
-    let through = suite.test_server(&served.url, revision)?;
+    let through = suite.test_server(&served.url, revision).expect("the suite reports");
     let expected = match (revision, way) {
         ("2026-07-28", Way::Streams("legacy") | Way::Http("legacy")) => [&OF_KEYS[..], &OF_TASKS].concat(),
         _ => Vec::new(),

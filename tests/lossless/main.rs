@@ -135,6 +135,31 @@ fn a_result_keeps_every_member() {
 }
 
 #[test]
+fn what_is_told_of_a_task_and_what_comes_of_it_keep_every_member() {
+    const OWN: &[&str] = &[
+        "taskId",
+        "status",
+        "statusMessage",
+        "ttl",
+        "ttlMs",
+        "result",
+        "error",
+        "inputRequests",
+        "resultType",
+        "_meta",
+    ];
+    for era in ERAS {
+        let mut scene = Scene::start(era);
+        check(&(text(), extras(OWN), result()).boxed(), |(message, extra, result)| {
+            let told = mixed(&object! { "status" => "completed", "statusMessage" => message }, &extra);
+            let (came, result_came) = scene.follow(told.clone(), &result);
+            same(&told.into(), &came)?;
+            same(&result, &result_came)
+        });
+    }
+}
+
+#[test]
 fn an_error_keeps_its_code_its_message_and_its_data() {
     for era in ERAS {
         let mut scene = Scene::start(era);

@@ -42,6 +42,7 @@ impl Scene {
         let server = Scripted::new();
         server.script().is_stateless = era == Era::Stateless;
         server.script().tools = vec![callable()];
+        server.script().task = Some(Object::new());
         let mut policies = object! { "required" => vec![Value::from("none")] };
         for policy in POLICIES {
             policies.insert(policy, object! { "mode" => "off" });
@@ -93,6 +94,46 @@ impl Scene {
             params
         };
         self.client.request("tools/call", params.into()).message
+    }
+
+    /// Calls the tool, which becomes a task. The server tells this of it, and answers with the result where it is asked for
+    /// that. Returns what the client is told, and what comes of the task.
+    pub(crate) fn follow(&mut self, told: Object, result: &Value) -> (Value, Value) {
+        let mut params = object! { "name" => Self::TOOL, "arguments" => object! {} };
+        match self.era {
+            Era::Handshake => {
+                params.insert("task", object! {});
+                self.server.script().task = Some(told);
+                self.server.script().answer = object! { "result" => result.clone() };
+            }
+            Era::Stateless => {
+                let capabilities =
+                    object! { "extensions" => object! { "io.modelcontextprotocol/tasks" => object! {} } };
+                params.insert("_meta", object! { "io.modelcontextprotocol/clientCapabilities" => capabilities });
+                let mut told = told;
+                told.insert("resultType", "complete");
+                told.insert("result", result.clone());
+                self.server.script().task = Some(told);
+            }
+        }
+        let meta = params.get("_meta").cloned();
+        let begun = self.client.request("tools/call", params.into());
+        let id = ["/taskId", "/task/taskId"].into_iter().find_map(|pointer| begun.result().pointer(pointer));
+        let mut params = object! { "taskId" => id.cloned().unwrap_or_else(|| panic!("{}", begun.message.to_json())) };
+        if let Some(meta) = meta {
+            params.insert("_meta", meta);
+        }
+        let mut told = self.client.request("tasks/get", params.clone().into()).result().clone();
+        let members = told.as_object_mut().expect("a task is an object");
+        members.remove("taskId").expect("a task has an id");
+        let result = match self.era {
+            Era::Handshake => self.client.request("tasks/result", params.into()).result().clone(),
+            Era::Stateless => {
+                members.remove("resultType");
+                members.remove("result").unwrap_or(Value::Null)
+            }
+        };
+        (told, result)
     }
 
     /// Calls the tool; the server asks the client something first. Returns what the client was asked and what the server

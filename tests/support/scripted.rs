@@ -28,6 +28,10 @@ pub struct Script {
     pub answer: Object,
     /// What it asks before it answers a call in the stateless era: the request, as it stands in `inputRequests`.
     pub question: Option<Value>,
+    /// Where it is there, calls of clients that take one become a task, and this is what is told of it beside its id: once
+    /// it is asked for; in the era with a handshake [`Script::answer`] is what comes of it. To be set before the gateway
+    /// connects.
+    pub task: Option<Object>,
     /// The parameters of the calls it got.
     pub calls: Vec<Value>,
     /// The answers to its own requests.
@@ -52,6 +56,9 @@ pub struct Scripted {
 }
 
 impl Scripted {
+    /// The id that it gives to every task.
+    pub const TASK: &str = "a task of the server's own";
+
     /// Listens on a free port of loopback.
     ///
     /// # Panics
@@ -136,7 +143,7 @@ fn serve(shared: &Shared, stream: TcpStream) {
         let params = message.get("params").cloned().unwrap_or_else(|| Object::new().into());
         match (message.get("method").and_then(Value::as_str), id) {
             (Some("server/discover"), Some(id)) if script.is_stateless => {
-                reply(&out, id, &object! { "result" => discovered() });
+                reply(&out, id, &object! { "result" => discovered(script.task.is_some()) });
             }
             (Some("subscriptions/listen"), Some(id)) if script.is_stateless => {
                 let meta = object! { SUBSCRIPTION => id.clone() };
@@ -146,7 +153,9 @@ fn serve(shared: &Shared, stream: TcpStream) {
                 write(&out, &object! { "jsonrpc" => "2.0", "method" => method, "params" => params }.into());
                 script.listening = Some(id);
             }
-            (Some("initialize"), Some(id)) if !script.is_stateless => reply(&out, id, &object! { "result" => hello() }),
+            (Some("initialize"), Some(id)) if !script.is_stateless => {
+                reply(&out, id, &object! { "result" => hello(script.task.is_some()) });
+            }
             (Some("ping"), Some(id)) => reply(&out, id, &object! { "result" => object! {} }),
             (Some("tools/list"), Some(id)) => {
                 let mut result = object! { "tools" => script.tools.clone() };
@@ -162,6 +171,26 @@ fn serve(shared: &Shared, stream: TcpStream) {
                 let result = object! { "resultType" => "input_required", "inputRequests" => requests };
                 reply(&out, id, &object! { "result" => result });
             }
+            (Some("tools/call"), Some(id)) if script.task.is_some() && takes_task(&params) => {
+                let mut task = object! { "taskId" => Scripted::TASK, "status" => "working" };
+                let result = if script.is_stateless {
+                    task.insert("resultType", "task");
+                    task.insert("ttlMs", Value::Null);
+                    task
+                } else {
+                    task.insert("ttl", Value::Null);
+                    object! { "task" => task }
+                };
+                reply(&out, id, &object! { "result" => result });
+            }
+            (Some("tasks/get"), Some(id)) => {
+                let mut told = object! { "taskId" => Scripted::TASK };
+                for (key, value) in script.task.iter().flat_map(Object::iter) {
+                    told.insert(key, value.clone());
+                }
+                reply(&out, id, &object! { "result" => told });
+            }
+            (Some("tasks/result"), Some(id)) => reply(&out, id, &script.answer),
             (Some("tools/call"), Some(id)) => {
                 let requests = script.before.iter().filter(|message| message.get("id").is_some()).count();
                 for message in &script.before {
@@ -201,15 +230,29 @@ fn cacheable() -> Object {
     object! { "resultType" => "complete", "ttlMs" => 0_u64, "cacheScope" => "private" }
 }
 
-fn discovered() -> Value {
+/// Returns true where whoever sent these parameters of a call takes a task for an answer.
+fn takes_task(params: &Value) -> bool {
+    let extension = "/_meta/io.modelcontextprotocol~1clientCapabilities/extensions/io.modelcontextprotocol~1tasks";
+    params.get("task").is_some() || params.pointer(extension).is_some()
+}
+
+fn discovered(makes_tasks: bool) -> Value {
     let mut result = cacheable();
     result.insert("supportedVersions", vec![Value::from("2026-07-28")]);
-    result.insert("capabilities", object! { "tools" => object! { "listChanged" => true }, "logging" => object! {} });
+    let mut capabilities = object! { "tools" => object! { "listChanged" => true }, "logging" => object! {} };
+    if makes_tasks {
+        capabilities.insert("extensions", object! { "io.modelcontextprotocol/tasks" => object! {} });
+    }
+    result.insert("capabilities", capabilities);
     result.into()
 }
 
-fn hello() -> Value {
-    let capabilities = object! { "tools" => object! { "listChanged" => true }, "logging" => object! {} };
+fn hello(makes_tasks: bool) -> Value {
+    let mut capabilities = object! { "tools" => object! { "listChanged" => true }, "logging" => object! {} };
+    if makes_tasks {
+        let calls = object! { "tools" => object! { "call" => object! {} } };
+        capabilities.insert("tasks", object! { "requests" => calls, "list" => object! {} });
+    }
     object! {
         "protocolVersion" => "2025-11-25", "capabilities" => capabilities,
         "serverInfo" => object! { "name" => "scripted", "version" => "1" },

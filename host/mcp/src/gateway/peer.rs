@@ -119,10 +119,7 @@ impl ServerPeer {
             }
             ServerNotification::TaskStatus => self.tell_of_task(method, params),
             // Progress that belongs to a running call reaches it by the link; any other belongs to nothing.
-            ServerNotification::Progress
-            | ServerNotification::TaskChanged
-            | ServerNotification::Cancelled
-            | ServerNotification::Unknown => {}
+            ServerNotification::Progress | ServerNotification::Cancelled | ServerNotification::Unknown => {}
         }
     }
 

@@ -5,7 +5,7 @@ use rmcp::model::{
     CancelledNotificationMethod, ConstString as _, CreateMessageRequestMethod, ElicitationCreateRequestMethod,
     ListRootsRequestMethod, LoggingMessageNotificationMethod, PingRequestMethod, ProgressNotificationMethod,
     PromptListChangedNotificationMethod, ResourceListChangedNotificationMethod, ResourceUpdatedNotificationMethod,
-    TaskStatusNotificationMethod, ToolListChangedNotificationMethod,
+    ToolListChangedNotificationMethod,
 };
 
 /// A request that a server may send.
@@ -89,8 +89,6 @@ pub enum ServerNotification {
     ElicitationComplete,
     /// `notifications/tasks/status` (2025-11-25): through the result gate to whoever made the task.
     TaskStatus,
-    /// `notifications/tasks` (tasks extension of 2026-07-28): through the gates to whoever made the task and listens.
-    TaskChanged,
     /// `notifications/cancelled`: a request of the server is withdrawn.
     Cancelled,
     /// Anything else; dropped.
@@ -111,7 +109,6 @@ impl ServerNotification {
             "notifications/elicitation/complete" => Self::ElicitationComplete,
             // Of revision 2025-11-25; `rmcp` names none.
             "notifications/tasks/status" => Self::TaskStatus,
-            TaskStatusNotificationMethod::VALUE => Self::TaskChanged,
             CancelledNotificationMethod::VALUE => Self::Cancelled,
             _ => Self::Unknown,
         }
