@@ -12,9 +12,11 @@ mod fourteen_servers;
 mod hot_swap;
 mod journal;
 mod misbehaving;
+mod real_clients;
 mod real_servers;
 mod serving;
 mod soak;
+mod status;
 mod tasks;
 
 /// The program under test.

@@ -23,13 +23,14 @@ fn run(home: &Home, arguments: &[&str]) -> Output {
 }
 
 /// A gateway that listens; it ends with the value.
-struct Serving {
+pub(crate) struct Serving {
     child: Child,
-    address: String,
+    /// Host and port.
+    pub(crate) address: String,
 }
 
 impl Serving {
-    fn start(home: &Home, arguments: &[&str]) -> Self {
+    pub(crate) fn start(home: &Home, arguments: &[&str]) -> Self {
         let arguments = [&["serve", "--address", "127.0.0.1:0"], arguments].concat();
         let mut child = home.command(&arguments).stdout(Stdio::piped()).spawn().expect("the program starts");
         let mut line = String::new();

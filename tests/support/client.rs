@@ -12,9 +12,13 @@ use portcullis_model::object;
 /// A test that waits longer has found a hang.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// So long a real server takes to start at most, on a machine that does much else.
+const SLOWEST_START: Duration = Duration::from_mins(5);
+
 /// A raw MCP client. The process ends with it.
 #[derive(Debug)]
 pub struct Client {
+    program: String,
     child: Child,
     input: Option<ChildStdin>,
     lines: Receiver<Vec<u8>>,
@@ -80,7 +84,8 @@ impl Client {
                 }
             }
         });
-        Self { child, input, lines, next_id: 1, stateless: None, others: VecDeque::new() }
+        let program = command.get_program().display().to_string();
+        Self { program, child, input, lines, next_id: 1, stateless: None, others: VecDeque::new() }
     }
 
     /// Starts the process and shakes hands, declaring the given capabilities.
@@ -101,6 +106,9 @@ impl Client {
 
     /// Starts the process and speaks the stateless era to it, declaring the given capabilities with every request. Returns
     /// nothing where it does not speak that era.
+    ///
+    /// # Panics
+    /// Where it does not answer.
     pub fn connect_stateless(command: &mut Command, capabilities: Value) -> Option<Self> {
         let mut client = Self::start(command);
         client.stateless = Some(object! {
@@ -179,6 +187,22 @@ impl Client {
         reply.result().get("tools").and_then(Value::as_array).expect("a list of tools").to_vec()
     }
 
+    /// Returns the listed tools once they are as wanted: what starts slowly is missing in the first lists of a gateway.
+    /// After some minutes they are returned as they are.
+    ///
+    /// # Panics
+    /// Where the list is malformed.
+    pub fn tools_once(&mut self, wanted: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+        let end = Instant::now() + SLOWEST_START;
+        loop {
+            let tools = self.tools();
+            if wanted(&tools) || Instant::now() > end {
+                return tools;
+            }
+            std::thread::sleep(Duration::from_millis(500));
+        }
+    }
+
     /// Returns the names of the listed tools.
     pub fn tool_names(&mut self) -> Vec<String> {
         self.tools().iter().filter_map(|tool| Some(tool.get("name")?.as_str()?.to_owned())).collect()
@@ -191,7 +215,11 @@ impl Client {
     pub fn reply_to(&mut self, id: u64) -> Value {
         let is_reply =
             |message: &Value| message.get("method").is_none() && message.get("id").and_then(Value::as_u64) == Some(id);
-        self.wait_for(PATIENCE, is_reply).unwrap_or_else(|| panic!("no reply to {id}; others: {:?}", self.others))
+        self.wait_for(PATIENCE, is_reply).unwrap_or_else(|| {
+            let state = self.child.try_wait().ok().flatten();
+            let state = state.map_or_else(|| "which still runs".to_owned(), |status| format!("which ended: {status}"));
+            panic!("no reply to {id} from {}, {state}; others: {:?}", self.program, self.others)
+        })
     }
 
     /// Waits for a message; those before it are kept in [`Self::others`]. Returns nothing where time runs out.

@@ -1,7 +1,11 @@
 //! Real servers, installed once into a cache folder from the registries.
 
+mod clients;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+pub use clients::RealClients;
 
 /// A real server that can be started without the network.
 #[derive(Clone, Debug)]
@@ -42,7 +46,8 @@ const MORE_NPM: [Package; 7] = [
     ("tavily", "tavily-mcp@0.2.22", "tavily-mcp"),
 ];
 
-const MORE_PYPI: [Package; 1] = [("xactions", "xactions-py==1.9.0", "xactions-mcp")];
+/// Its server is an extra of the package, without which the program is there and does not start.
+const MORE_PYPI: [Package; 1] = [("xactions", "xactions-py[mcp]==1.9.0", "xactions-mcp")];
 
 /// Returns the cache folder: `PORTCULLIS_TEST_CACHE`, else one in the system's folder for temporary files.
 pub(crate) fn cache() -> PathBuf {
@@ -65,32 +70,41 @@ pub(crate) fn npm_install(folder: &Path, packages: &[&str]) -> Result<(), String
     run(Command::new("npm").args(["install", "--no-audit", "--no-fund", "--prefix"]).arg(folder).args(packages))
 }
 
-/// Installs npm packages into a folder of the cache and returns the folder with their programs.
-fn npm_programs(folder: &str, packages: &[Package]) -> Result<PathBuf, String> {
-    let folder = cache().join(folder);
-    let programs = folder.join("node_modules").join(".bin");
-    if !packages.iter().all(|(_, _, program)| programs.join(program).exists()) {
-        npm_install(&folder, &packages.iter().map(|(_, package, _)| *package).collect::<Vec<_>>())?;
+fn pip_install(folder: &Path, packages: &[&str]) -> Result<(), String> {
+    let pip = folder.join("bin").join("pip");
+    if !pip.exists() {
+        run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
     }
-    Ok(programs)
+    run(Command::new(pip).args(["install", "--quiet", "--disable-pip-version-check"]).args(packages))
 }
 
-/// Installs `PyPI` packages into a folder of the cache and returns the folder with their programs.
-fn python_programs(folder: &str, packages: &[Package], others: &[&str]) -> Result<PathBuf, String> {
-    let folder = cache().join(folder);
-    let programs = folder.join("bin");
-    if !packages.iter().all(|(_, _, program)| programs.join(program).exists()) {
-        run(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
-        let packages = packages.iter().map(|(_, package, _)| package).chain(others);
-        let quiet = ["install", "--quiet", "--disable-pip-version-check"];
-        run(Command::new(programs.join("pip")).args(quiet).args(packages))?;
+/// A way to install packages into a folder.
+type Install = fn(&Path, &[&str]) -> Result<(), String>;
+
+/// Fills a folder of the cache with exactly these packages, once. Tests that want the same folder wait for each other.
+pub(crate) fn fill(folder: &Path, packages: &[&str], install: Install) -> Result<(), String> {
+    std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+    let lock = std::fs::File::create(folder.join("install.lock")).map_err(|error| error.to_string())?;
+    lock.lock().map_err(|error| error.to_string())?;
+    // Written last: an installation that broke off, or that was for other packages, is done again.
+    let (mark, wanted) = (folder.join("installed.txt"), packages.join("\n"));
+    if std::fs::read_to_string(&mark).is_ok_and(|installed| installed == wanted) {
+        return Ok(());
     }
-    Ok(programs)
+    install(folder, packages)?;
+    std::fs::write(&mark, wanted).map_err(|error| error.to_string())
+}
+
+fn npm_programs(folder: &Path) -> PathBuf {
+    folder.join("node_modules").join(".bin")
 }
 
 /// Installs the `PyPI` servers with the official client and returns the folder with their programs.
-pub fn python_servers() -> Result<PathBuf, String> {
-    python_programs("python", &PYPI, &["mcp==2.3.0"])
+pub(crate) fn python_servers() -> Result<PathBuf, String> {
+    let folder = cache().join("python");
+    let servers = PYPI.iter().map(|(_, package, _)| *package);
+    fill(&folder, &servers.chain(["mcp==2.3.0"]).collect::<Vec<_>>(), pip_install)?;
+    Ok(folder.join("bin"))
 }
 
 /// Returns credentials that servers want to see before they list anything. They open nothing.
@@ -109,19 +123,38 @@ fn installed(programs: &Path, (name, _, program): Package, arguments: Vec<String
     Installed { name, command, arguments, environment: made_up(name) }
 }
 
-/// Installs eight more real servers. Returns why not where the registries cannot be reached.
-pub fn more_servers() -> Result<Vec<Installed>, String> {
-    let npm = npm_programs("npm-more", &MORE_NPM)?;
-    let python = python_programs("python-more", &MORE_PYPI, &[])?;
-    let npm = MORE_NPM.map(|package| installed(&npm, package, Vec::new()));
-    let python = MORE_PYPI.map(|package| installed(&python, package, Vec::new()));
-    Ok(npm.into_iter().chain(python).collect())
+/// Installs eight more real servers, and says of each that cannot be had why not. One that the registries do not give does
+/// not take the others with it.
+pub fn more_servers() -> Vec<(&'static str, Result<Installed, String>)> {
+    let npm = one_by_one("npm-more", &MORE_NPM, npm_install, npm_programs);
+    npm.into_iter().chain(one_by_one("python-more", &MORE_PYPI, pip_install, |folder| folder.join("bin"))).collect()
+}
+
+fn one_by_one(
+    folder: &str,
+    packages: &[Package],
+    install: Install,
+    programs: fn(&Path) -> PathBuf,
+) -> Vec<(&'static str, Result<Installed, String>)> {
+    let folder = cache().join(folder);
+    let all = fill(&folder, &packages.iter().map(|(_, package, _)| *package).collect::<Vec<_>>(), install);
+    let programs = programs(&folder);
+    let one = |&(name, package, program): &Package| {
+        let had = all.clone().or_else(|_| install(&folder, &[package])).and_then(|()| {
+            let found = programs.join(program).exists();
+            found.then_some(()).ok_or_else(|| format!("{package} brings no program {program}"))
+        });
+        (name, had.map(|()| installed(&programs, (name, package, program), Vec::new())))
+    };
+    packages.iter().map(one).collect()
 }
 
 /// Installs six real servers. `folder` is what the filesystem server may see, `repository` what the git server serves.
 /// Returns why not where the registries cannot be reached.
 pub fn real_servers(folder: &Path, repository: &Path) -> Result<Vec<Installed>, String> {
-    let (npm, python) = (npm_programs("npm", &NPM)?, python_servers()?);
+    let npm = cache().join("npm");
+    fill(&npm, &NPM.map(|(_, package, _)| package), npm_install)?;
+    let (npm, python) = (npm_programs(&npm), python_servers()?);
     let extra = |name: &str| match name {
         "filesystem" => vec![folder.display().to_string()],
         "git" => vec!["--repository".to_owned(), repository.display().to_string()],

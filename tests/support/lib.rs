@@ -1,4 +1,4 @@
-//! What the integration tests share: a raw MCP client, temporary homes, real servers from the registries, and the official
+//! What the integration tests share: a raw MCP client, temporary homes, real servers and clients from the registries, and the official
 //! conformance suite.
 
 #![forbid(unsafe_code)]
@@ -11,5 +11,5 @@ mod scripted;
 
 pub use client::{Client, Reply};
 pub use home::Home;
-pub use install::{Installed, more_servers, python_servers, real_servers};
+pub use install::{Installed, RealClients, more_servers, real_servers};
 pub use scripted::{Script, Scripted};

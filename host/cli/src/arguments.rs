@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use portcullis_gates::Scope;
+use portcullis_mcp::Schemas;
 use portcullis_model::GateName;
 
 /// Stands between an AI agent and its MCP servers; every decision is made by a WebAssembly policy.
@@ -52,6 +53,9 @@ pub(crate) enum Command {
     Test(Test),
     /// Reads the config and shows what is wrong with it
     Check(Report),
+    /// Shows all running gateways of the home: servers, what they were used for, policies, sessions
+    #[cfg(unix)]
+    Status(Format),
     /// Shows and answers the questions of running gateways
     #[cfg(unix)]
     #[command(subcommand)]
@@ -85,6 +89,31 @@ pub(crate) struct ConfigFile {
     pub(crate) config: Option<PathBuf>,
 }
 
+/// How the client is shown what servers list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Args)]
+pub(crate) struct View {
+    /// Form of the schemas of tools: as listed, or as model providers take them, for clients that hand them on as they are
+    #[arg(long, value_enum, value_name = "FORM", default_value = "listed")]
+    pub(crate) schemas: SchemaForm,
+}
+
+/// A form of schemas, as it is written on the command line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaForm {
+    #[default]
+    Listed,
+    Provider,
+}
+
+impl From<SchemaForm> for Schemas {
+    fn from(form: SchemaForm) -> Self {
+        match form {
+            SchemaForm::Listed => Self::Listed,
+            SchemaForm::Provider => Self::Provider,
+        }
+    }
+}
+
 /// How a report is printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Args)]
 pub(crate) struct Format {
@@ -97,6 +126,8 @@ pub(crate) struct Format {
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) config: ConfigFile,
+    #[command(flatten)]
+    pub(crate) view: View,
 }
 
 /// Where `serve` listens: a port that no known MCP client uses for itself.
@@ -126,6 +157,8 @@ pub(crate) struct Wrap {
     /// Variable of this process that the server gets, such as one of the client's `env`; may be given several times
     #[arg(long = "pass", value_name = "NAME")]
     pub(crate) pass: Vec<String>,
+    #[command(flatten)]
+    pub(crate) view: View,
     /// The command of the server and its arguments
     #[arg(value_name = "CMD", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) command: Vec<String>,

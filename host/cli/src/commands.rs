@@ -10,5 +10,7 @@ pub(crate) mod journal;
 pub(crate) mod list;
 pub(crate) mod policy;
 pub(crate) mod serve;
+#[cfg(unix)]
+pub(crate) mod status;
 pub(crate) mod token;
 pub(crate) mod warm;

@@ -55,6 +55,8 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Test(test) => reporting().and_then(|()| commands::list::test(&settings, &test)),
         Command::Check(check) => reporting().and_then(|()| commands::check::run(&settings, &check)),
         #[cfg(unix)]
+        Command::Status(format) => reporting().and_then(|()| commands::status::run(&settings, format)),
+        #[cfg(unix)]
         Command::Approvals(approvals) => reporting().and_then(|()| commands::approvals::run(&settings, &approvals)),
         Command::Grants(grants) => reporting().and_then(|()| match &grants {
             Grants::List(list) => commands::grants::list(&settings, list),

@@ -1,7 +1,8 @@
 //! The composition: config, policies, gates and servers, put together and taken apart.
 
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
 
 use portcullis_config::{Approvals, Config, Durability, JournalSection};
 use portcullis_gates::{ApprovalLimits, Gates};
@@ -9,6 +10,7 @@ use portcullis_mcp::{Gateway, GatewayOptions, safe_mode};
 use portcullis_model::Secret;
 use portcullis_runtime::{PolicyEvent, PolicyStore, Watching};
 use portcullis_store::{Home, Retention, SqliteStore, StoreOptions};
+use portcullis_supervisor::Launcher;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
@@ -16,7 +18,7 @@ use tokio::sync::watch;
 use crate::config_watch::{ConfigWatch, Running};
 use crate::failure::OrExit as _;
 #[cfg(unix)]
-use crate::operator::Surface;
+use crate::operator::{Surface, Watched};
 use crate::{Exit, Failure, policies, stderr_log};
 
 /// Threads that carry messages. The work of a message is tens of microseconds and its waits are on pipes: one thread, two
@@ -38,6 +40,15 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
         .or_exit(Exit::Gateway, "starting the threads of the gateway")
 }
 
+/// What a gateway is started with besides its config.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct StartOptions {
+    /// Variables of this process that are meant for servers.
+    pub(crate) tagged: Vec<String>,
+    /// The program that supervises stdio servers; this one where nothing is said.
+    pub(crate) supervisor: Option<PathBuf>,
+}
+
 /// A gateway with everything that belongs to it: what a program that embeds Portcullis starts.
 #[derive(Debug)]
 pub struct Composition {
@@ -45,6 +56,8 @@ pub struct Composition {
     pub(crate) policies: Arc<PolicyStore>,
     pub(crate) store: Arc<SqliteStore>,
     gates: Arc<Gates>,
+    /// Where clients are served, once they are.
+    front: Arc<OnceLock<String>>,
     /// Hears operators until it is dropped.
     #[cfg(unix)]
     surface: Option<Surface>,
@@ -90,6 +103,11 @@ impl Composition {
     ///
     /// Call it inside a tokio runtime; `Gateway::start` (which a client's `initialize` does) then starts the servers.
     pub fn start(home: &Home, config: &Config, tagged: Vec<String>) -> Result<Self, Failure> {
+        Self::start_with(home, config, StartOptions { tagged, ..StartOptions::default() })
+    }
+
+    /// Puts a gateway together as [`Composition::start`] does.
+    pub(crate) fn start_with(home: &Home, config: &Config, start: StartOptions) -> Result<Self, Failure> {
         let store = open_store(home, &config.journal)?;
         let policies = Arc::new(policies::store(home, config, &store)?);
         let key = home.key("digest.key").or_exit(Exit::State, "reading the key of digests")?;
@@ -103,7 +121,8 @@ impl Composition {
         let options = GatewayOptions {
             safe_mode: safe_mode(|name| std::env::var(name).ok()),
             environment: environment(),
-            tagged,
+            tagged: start.tagged,
+            supervisor: start.supervisor.map(supervised_by),
             stderr_log: Some(stderr_log::in_folder(logs)),
             schema_folder: Some(home.folder("cache/schemas").or_exit(Exit::State, "opening the folder for lists")?),
             lock_folder: Some(home.folder("locks").or_exit(Exit::State, "opening the folder for locks")?),
@@ -127,6 +146,7 @@ impl Composition {
             policies,
             store,
             gates,
+            front: Arc::default(),
             #[cfg(unix)]
             surface: None,
             ready,
@@ -160,11 +180,25 @@ impl Composition {
     pub fn hear_operators(&mut self, home: &Home, config: &Config) -> Result<(), Failure> {
         #[cfg(unix)]
         if config.approvals.operator {
-            self.surface = Some(Surface::open(home, &self.gates, &config.approvals)?);
+            let watched = Watched {
+                gates: Arc::clone(&self.gates),
+                gateway: Arc::clone(&self.gateway),
+                policies: Arc::clone(&self.policies),
+                config: config.source.as_ref().map(|source| source.path.clone()),
+                front: Arc::clone(&self.front),
+                since: SystemTime::now(),
+            };
+            self.surface = Some(Surface::open(home, watched, &config.approvals)?);
         }
         #[cfg(not(unix))]
         let _: (&Home, &Config, &Arc<Gates>) = (home, config, &self.gates);
         Ok(())
+    }
+
+    /// Notes where clients are served, for operators who ask.
+    pub(crate) fn note_front(&self, front: impl Into<String>) {
+        // Served once, in one way.
+        let _known = self.front.set(front.into());
     }
 
     /// Returns the gateway, to be given clients.
@@ -201,6 +235,10 @@ impl Composition {
             let _panicked = loading.join();
         }
     }
+}
+
+fn supervised_by(program: PathBuf) -> Launcher {
+    Launcher { program, arguments: vec!["supervise".into()] }
 }
 
 fn limits(approvals: &Approvals) -> ApprovalLimits {

@@ -2,7 +2,30 @@
 //! WebAssembly component.
 //!
 //! This crate is the composition root: the only one that sees policies' runtime and MCP transports at once. The binary
-//! is [`main`]; a program that embeds the gateway starts a [`Composition`]:
+//! is [`main`]. An agent that has the gateway inside starts an [`Embedded`] one, lists its tools in the form that model
+//! providers take, and gives its model the outcomes of calls:
+//!
+//! ```no_run
+//! use portcullis::model::object;
+//! use portcullis::{Embedded, EmbeddedOptions};
+//!
+//! # async fn example() -> Result<(), portcullis::Failure> {
+//! let options = EmbeddedOptions::new("/home/me/.portcullis").named("my-agent", "1.0");
+//! let gateway = Embedded::start(options).await?;
+//! for tool in gateway.tools().await? {
+//!     println!("{}: {}", tool.name, tool.schema.to_json());
+//! }
+//! let outcome = gateway.call("mcp__files__read_file", object! { "path" => "notes.txt" }).await;
+//! println!("{}", outcome.envelope().to_json()); // {"result":"…"} or {"error":"…"}
+//! gateway.shut_down().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Stdio servers are supervised by this very program: its `main` calls [`main`] of this crate where its first argument is
+//! `supervise`, or [`EmbeddedOptions::supervised_by`] names an installed `portcullis`.
+//!
+//! A program that serves clients of its own starts a [`Composition`]:
 //!
 //! ```no_run
 //! use portcullis::config::{Config, Surroundings};
@@ -14,7 +37,6 @@
 //! let home = Home::open("/home/me/.portcullis".as_ref())?;
 //! let config = Config::read(&home.config_file(), Origin::ConfigFile, &Surroundings::process())?;
 //! let composition = Composition::start(&home, &config, Vec::new())?;
-//! // Stdio servers are supervised by this very program: it calls `portcullis_supervisor::run` for `supervise`.
 //! let (reader, writer) = tokio::io::split(client);
 //! mcp::serve_stdio(composition.gateway().clone(), reader, writer).await?;
 //! composition.shut_down().await;
@@ -29,6 +51,7 @@ mod commands;
 mod config_watch;
 mod demo;
 mod dispatch;
+mod embedded;
 mod exit;
 mod failure;
 mod gateway;
@@ -41,11 +64,13 @@ mod policies;
 mod policy_report;
 mod probe;
 mod report;
+mod server_report;
 mod settings;
 mod stderr_log;
 mod telemetry;
 
 pub use dispatch::main;
+pub use embedded::{Embedded, EmbeddedOptions, Outcome, Tool};
 pub use exit::Exit;
 pub use failure::Failure;
 pub use gateway::Composition;

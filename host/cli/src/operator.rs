@@ -1,4 +1,4 @@
-//! The operator's surface: questions of running gateways, seen and answered from another terminal.
+//! The operator's surface: running gateways, looked at, and their questions answered, from another terminal.
 //!
 //! Each gateway listens on a Unix socket of its own in the home: a file that only its owner can open, in a folder that
 //! only its owner can enter, and whoever connects must be the same user. Commands find the gateways by listing the
@@ -9,6 +9,7 @@
 //! | `{"do":"list"}` | a line `{"pending":…}` for each question, then `{"end":true}` |
 //! | `{"do":"watch"}` | the same, at once and again after each change, until the connection ends |
 //! | `{"do":"answer","id":…,"allow":…,"for":…,"constrain":…,"passphrase":…}` | `{"done":"released"}` or `{"done":"kept"}` |
+//! | `{"do":"status"}` | lines `{"gateway":…}`, `{"fleet":…}`, `{"session":…}`, `{"policy":…}`, `{"server":…}`, then `{"end":true}` |
 //! | `{"do":"rejudge"}` | `{"done":"rejudged"}` |
 //!
 //! Anything that fails is answered by `{"error":CODE,"message":…}`.
@@ -19,12 +20,14 @@ mod line;
 mod message;
 mod proof;
 mod serve;
+mod status;
 
 pub(crate) use connection::{AnswerRequest, Connection, ConnectionError};
 pub(crate) use gateways::{Gateways, remove as forget};
 pub(crate) use message::{Shown, shown_to_value};
 pub(crate) use proof::Passphrase;
 pub(crate) use serve::Surface;
+pub(crate) use status::Watched;
 
 /// The folder in the home that holds the sockets.
 const FOLDER: &str = "approvals";

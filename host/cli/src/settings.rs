@@ -69,7 +69,7 @@ impl Settings {
 }
 
 /// A JSON file is the config of a client application; ours is YAML.
-fn origin(path: &Path) -> Origin {
+pub(crate) fn origin(path: &Path) -> Origin {
     match path.extension() {
         Some(extension) if extension.eq_ignore_ascii_case("json") => Origin::ClientConfig,
         Some(_) | None => Origin::ConfigFile,

@@ -43,5 +43,5 @@ pub use journal::{
 pub use payload::{Call, Environment, Launching, ListedItem, ServerMessage, ServerRequest};
 pub use refusal::{Refusal, RefusalCode};
 pub use segments::definition::{annotations, field_digests};
-pub use session::{Session, Sessions, TooManySessions};
+pub use session::{LiveSession, Session, Sessions, TooManySessions};
 pub use set::{ActivePolicy, Isolation, Mode, OnFault, PolicySet, PolicySource};

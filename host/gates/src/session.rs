@@ -10,7 +10,7 @@ use portcullis_model::{ClientFacts, Era, Facts, LabelFact, Principal, Segment, S
 use crate::echo::Echoes;
 use crate::grant::new_id;
 pub(crate) use meters::{Meters, Pending};
-pub use registry::{Sessions, TooManySessions};
+pub use registry::{LiveSession, Sessions, TooManySessions};
 
 /// A label that a verdict set, with where the segment stands that caused it; nothing where the whole subject did.
 #[derive(Clone, Debug, PartialEq, Eq)]

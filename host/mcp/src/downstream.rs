@@ -16,11 +16,12 @@ mod standard;
 mod stateless;
 mod stdio;
 
+pub use entrance::Schemas;
 pub use http::{BearerToken, HttpOptions, ServeHttpError, serve_http};
 pub use reply::own_code;
 #[cfg(unix)]
 pub use standard::{Input, Output, standard_streams};
-pub use stdio::{ServeError, serve_stdio};
+pub use stdio::{ServeError, serve_stdio, serve_stdio_with};
 
 pub(crate) use client::{AskError, ClientLink, Question, Way};
 pub(crate) use connection::{COALESCE, Connection, changed_method};

@@ -23,7 +23,9 @@ mod gateway;
 pub mod method;
 pub mod status;
 
-pub use downstream::{BearerToken, HttpOptions, ServeError, ServeHttpError, own_code, serve_http, serve_stdio};
+pub use downstream::{
+    BearerToken, HttpOptions, Schemas, ServeError, ServeHttpError, own_code, serve_http, serve_stdio, serve_stdio_with,
+};
 #[cfg(unix)]
 pub use downstream::{Input, Output, standard_streams};
 pub use gateway::{Gateway, GatewayOptions, StderrLog, safe_mode};

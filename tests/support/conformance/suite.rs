@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::report::Report;
-use crate::install::{cache, npm_install};
+use crate::install::{cache, fill, npm_install};
 
 /// The suite, ready to run.
 #[derive(Clone, Debug)]
@@ -28,9 +28,7 @@ impl Suite {
             node: modules.join("node").join("bin").join("node"),
             script: modules.join("@modelcontextprotocol/conformance/dist/index.js"),
         };
-        if !suite.node.exists() || !suite.script.exists() {
-            npm_install(&folder, &PACKAGES)?;
-        }
+        fill(&folder, &PACKAGES, npm_install)?;
         if suite.node.exists() && suite.script.exists() { Ok(suite) } else { Err("npm installed no suite".to_owned()) }
     }
 

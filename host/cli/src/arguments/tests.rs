@@ -2,7 +2,7 @@ use std::fmt::Write as _;
 
 use clap::{CommandFactory as _, Parser as _};
 
-use super::{Arguments, Command, Wrap};
+use super::{Arguments, Command, View, Wrap};
 
 fn parse(line: &[&str]) -> Result<Arguments, clap::Error> {
     Arguments::try_parse_from(std::iter::once("portcullis").chain(line.iter().copied()))
@@ -24,6 +24,7 @@ fn help_is_as_reviewed() {
         "list",
         "test",
         "check",
+        "status",
         "approvals",
         "grants",
         "journal",
@@ -43,9 +44,12 @@ fn help_is_as_reviewed() {
 #[test]
 fn the_wrapped_command_keeps_its_own_options() {
     for line in [&["wrap", "--", "npx", "-y", "server", "--help"][..], &["wrap", "npx", "-y", "server", "--help"]] {
-        let Command::Wrap(Wrap { command, pass }) = parse(line).unwrap().command else { panic!("another command") };
+        let Command::Wrap(Wrap { command, pass, view }) = parse(line).unwrap().command else {
+            panic!("another command")
+        };
         assert_eq!(command, ["npx", "-y", "server", "--help"]);
         assert_eq!(pass, Vec::<String>::new());
+        assert_eq!(view, View::default());
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn serve(settings: &Settings, arguments: &Serve) -> Result<Exit, Fail
             .or_exit(Exit::Gateway, format!("listening on {address}"))
             .map_err(|failure| failure.hint("name another with `--address`, such as 127.0.0.1:0 for any free port"))?;
         let address = listener.local_addr().or_exit(Exit::Gateway, "listening")?;
+        composition.note_front(format!("http://{address}/mcp"));
         announce(address, without_token);
         let options = HttpOptions { token, ..HttpOptions::default() };
         let gateway = composition.gateway().clone();

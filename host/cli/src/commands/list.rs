@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use portcullis_config::{Config, ServerOptions};
-use portcullis_mcp::status::{ServerStatus, Status, Usage};
+use portcullis_mcp::status::{ServerStatus, Status};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
 use portcullis_store::{JournalEntry, JournalReader as _, Query};
@@ -16,7 +16,7 @@ use crate::gateway::{Composition, runtime};
 use crate::policy_report::{self, PolicyLine};
 use crate::report::{self, Report, count};
 use crate::settings::Settings;
-use crate::{Exit, Failure, passages};
+use crate::{Exit, Failure, passages, server_report};
 
 /// Besides the servers' own limits, so long a survey waits: for policies to compile, and for lists to be scanned.
 const GRACE: Duration = Duration::from_mins(2);
@@ -131,47 +131,8 @@ impl Survey {
     }
 
     fn server_to_value(&self, server: &ServerStatus) -> Value {
-        let mut object = object! {
-            "name" => server.server.as_str(),
-            "transport" => server.transport,
-            "phase" => server.phase.as_str(),
-            "since_ms" => unix_ms(server.since),
-            "starts" => server.starts,
-            "breaker" => server.breaker.as_str(),
-        };
-        let mut optional = |key: &str, value: Option<&str>| {
-            if let Some(value) = value {
-                object.insert(key, value);
-            }
-        };
-        optional("code", server.reason_code.as_deref());
-        optional("reason", server.reason.as_deref());
-        optional("implementation", server.implementation.as_deref());
-        optional("protocol", server.protocol.as_deref());
-        for (key, time) in [("started_in_ms", server.started_in), ("retry_in_ms", server.retry_in)] {
-            if let Some(time) = time {
-                object.insert(key, millis(time));
-            }
-        }
-        object.insert("usage", usage_to_value(&server.usage));
-        let counts = server.counts;
+        let mut object = server_report::to_object(server);
         object.insert("tools", self.tools_of(server).map(Value::from).collect::<Vec<_>>());
-        object.insert("tools_filtered", counts.tools_filtered as u64);
-        object.insert("listed", counts.listed as u64);
-        object.insert("exposed", counts.exposed as u64);
-        let withheld = server.withheld.iter().map(|item| {
-            let mut object = object! {
-                "kind" => item.kind.as_str(),
-                "name" => item.name.as_str(),
-                "code" => item.code.as_str(),
-                "detail" => item.detail.as_str(),
-            };
-            if let Some(policy) = &item.policy {
-                object.insert("policy", policy.as_str());
-            }
-            Value::from(object)
-        });
-        object.insert("withheld", withheld.collect::<Vec<_>>());
         if self.gates {
             object.insert("gates", self.passages_of(server).map(passages::to_value).collect::<Vec<_>>());
         }
@@ -212,32 +173,6 @@ impl Survey {
         }
         passages::write_text(self.passages_of(server), out)
     }
-}
-
-fn usage_to_value(usage: &Usage) -> Value {
-    let mut tools = Object::new();
-    for (name, count) in &usage.tools {
-        tools.insert(name.as_str(), *count);
-    }
-    object! {
-        "requests" => usage.requests,
-        "errors" => usage.errors,
-        "unanswered" => usage.unanswered,
-        "tokens_sent_estimate" => usage.tokens_sent,
-        "tokens_received_estimate" => usage.tokens_received,
-        "tools" => tools,
-        "other_tools" => usage.other_tools,
-    }
-    .into()
-}
-
-fn millis(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Milliseconds since the start of 1970, as the journal counts them.
-fn unix_ms(time: SystemTime) -> u64 {
-    millis(time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
 }
 
 impl Report for Survey {

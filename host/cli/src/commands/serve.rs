@@ -3,10 +3,10 @@
 use std::io::IsTerminal as _;
 
 use portcullis_config::{Config, Level};
-use portcullis_mcp::{serve_stdio, standard_streams};
+use portcullis_mcp::{serve_stdio_with, standard_streams};
 use portcullis_store::Home;
 
-use crate::arguments::{ConfigFile, Run, Wrap};
+use crate::arguments::{ConfigFile, Run, View, Wrap};
 use crate::failure::{OrExit as _, one_line};
 use crate::gateway::{Composition, runtime};
 use crate::settings::Settings;
@@ -16,7 +16,7 @@ use crate::{Exit, Failure};
 /// Serves all servers of the config.
 pub(crate) fn run(settings: &Settings, arguments: &Run) -> Result<Exit, Failure> {
     let config = usable_config(settings, &arguments.config)?;
-    serve(settings, &config, Vec::new(), one_client)
+    serve(settings, &config, Vec::new(), one_client(arguments.view))
 }
 
 /// Reads the config. It has to have a server that can be run, or nothing wrong with it.
@@ -38,17 +38,20 @@ pub(crate) fn wrap(settings: &Settings, arguments: &Wrap) -> Result<Exit, Failur
     let Some((command, rest)) = arguments.command.split_first() else {
         return Err(Failure::new(Exit::Usage, "no command to wrap").hint("write it after `--`"));
     };
-    serve(settings, &Config::for_wrap(command, rest), arguments.pass.clone(), one_client)
+    serve(settings, &Config::for_wrap(command, rest), arguments.pass.clone(), one_client(arguments.view))
 }
 
-/// Serves one client on the standard streams.
-async fn one_client(composition: &Composition, _home: &Home, ended: &mut Ended) -> Result<(), Failure> {
-    let (input, output) = standard_streams();
-    tokio::select! {
-        served = serve_stdio(composition.gateway.clone(), input, output) => {
-            served.or_exit(Exit::Gateway, "serving the client")
+/// Returns what serves one client on the standard streams.
+fn one_client(view: View) -> impl AsyncFnOnce(&Composition, &Home, &mut Ended) -> Result<(), Failure> {
+    async move |composition, _home, ended| {
+        composition.note_front("standard streams");
+        let (input, output) = standard_streams();
+        tokio::select! {
+            served = serve_stdio_with(composition.gateway.clone(), view.schemas.into(), input, output) => {
+                served.or_exit(Exit::Gateway, "serving the client")
+            }
+            () = ended.told() => Ok(()),
         }
-        () = ended.told() => Ok(()),
     }
 }
 

@@ -10,6 +10,7 @@ use tokio::io::{BufReader, ReadHalf, WriteHalf};
 use tokio::net::UnixStream;
 
 use super::line::{self, LineError};
+use super::status::MOST_LINES;
 use super::{LONGEST_ANSWER, PATIENCE, Shown, proof};
 
 /// A gateway could not be asked.
@@ -101,6 +102,23 @@ impl Connection {
         }
         self.send(request).await?;
         self.outcome().await
+    }
+
+    /// Returns what the gateway tells of itself: its lines by what they are about, in their order.
+    pub(crate) async fn status(&mut self) -> Result<Vec<(String, Value)>, ConnectionError> {
+        self.send(object! { "do" => "status" }).await?;
+        let mut lines = Vec::new();
+        loop {
+            let message = self.receive(true).await?;
+            let Some((what, value)) = message.iter().next().filter(|(what, _)| *what != "end") else {
+                return Ok(lines);
+            };
+            // One that does not know the request says so; one that goes on for ever is none of ours.
+            if what == "error" || lines.len() >= MOST_LINES {
+                return Err(LineError::Malformed.into());
+            }
+            lines.push((what.to_owned(), value.clone()));
+        }
     }
 
     /// Has the gateway judge again what stands on approvals.

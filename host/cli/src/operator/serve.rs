@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_config::{Approvals, OperatorProof};
-use portcullis_gates::{AnswerEffect, Constraint, Gates, Inbox, OperatorAnswer, Scope};
+use portcullis_gates::{AnswerEffect, Constraint, Inbox, OperatorAnswer, Scope};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
 use portcullis_store::Home;
@@ -19,6 +19,7 @@ use super::gateways::{Gateways, remove};
 use super::line::{self, LineError};
 use super::message::{Shown, error, shown_to_value};
 use super::proof::{Passphrase, Proof, is_at_another_terminal, is_same_user};
+use super::status::Watched;
 use super::{LONGEST_REQUEST, PATIENCE};
 use crate::failure::{OrExit as _, one_line};
 use crate::{Exit, Failure};
@@ -42,7 +43,7 @@ pub(crate) struct Surface {
 
 impl Surface {
     /// Listens on a socket of its own in the home. Call it inside a tokio runtime.
-    pub(crate) fn open(home: &Home, gates: &Arc<Gates>, approvals: &Approvals) -> Result<Self, Failure> {
+    pub(crate) fn open(home: &Home, watched: Watched, approvals: &Approvals) -> Result<Self, Failure> {
         let passphrase = Passphrase::read(home).or_exit(Exit::State, "reading the passphrase for approvals")?;
         let proof = match (passphrase, approvals.proof) {
             (Some(passphrase), _) => Proof::Passphrase(Some(passphrase)),
@@ -58,9 +59,9 @@ impl Surface {
         // The folder keeps others out in the moment before this.
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))
             .or_exit(Exit::State, "closing the socket to others")?;
-        let inbox = gates.inbox().clone();
+        let inbox = watched.gates.inbox().clone();
         inbox.open();
-        let desk = Arc::new(Desk { gates: Arc::clone(gates), proof, checking: Mutex::default() });
+        let desk = Arc::new(Desk { watched, proof, checking: Mutex::default() });
         let listening = tokio::spawn(async move {
             // Sockets of gateways that were killed go, those of others are left alone.
             if let Err(error) = gateways.connect().await {
@@ -83,7 +84,7 @@ impl Drop for Surface {
 /// What all connections share.
 #[derive(Debug)]
 struct Desk {
-    gates: Arc<Gates>,
+    watched: Watched,
     proof: Proof,
     /// Held while a passphrase is checked, and for a while after a wrong one.
     checking: Mutex<()>,
@@ -138,10 +139,11 @@ impl Desk {
             };
             match request.get("do").and_then(Value::as_str).unwrap_or_default() {
                 "list" => self.list(&mut writer).await?,
+                "status" => self.status(&mut writer).await?,
                 "watch" => return self.watch(&mut reader, &mut writer).await,
                 "answer" => line::write(&mut writer, self.answer(&request, is_elsewhere).await).await?,
                 "rejudge" => {
-                    self.gates.forget_answers();
+                    self.watched.gates.forget_answers();
                     line::write(&mut writer, object! { "done" => "rejudged" }).await?;
                 }
                 _ => line::write(&mut writer, error("unknown-request", "there is no such request")).await?,
@@ -150,8 +152,15 @@ impl Desk {
     }
 
     async fn list(&self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), LineError> {
-        for pending in self.gates.inbox().pending() {
+        for pending in self.watched.gates.inbox().pending() {
             line::write(writer, object! { "pending" => shown_to_value(&Shown::of(&pending)) }).await?;
+        }
+        line::write(writer, object! { "end" => true }).await
+    }
+
+    async fn status(&self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), LineError> {
+        for line in self.watched.lines() {
+            line::write(writer, line).await?;
         }
         line::write(writer, object! { "end" => true }).await
     }
@@ -162,8 +171,8 @@ impl Desk {
         reader: &mut (impl AsyncBufRead + Unpin),
         writer: &mut (impl AsyncWrite + Unpin),
     ) -> Result<(), LineError> {
-        let _attached = self.gates.inbox().attach();
-        let mut changes = self.gates.inbox().changes();
+        let _attached = self.watched.gates.inbox().attach();
+        let mut changes = self.watched.gates.inbox().changes();
         loop {
             changes.borrow_and_update();
             self.list(writer).await?;
@@ -193,7 +202,7 @@ impl Desk {
             return refused;
         }
         let answer = OperatorAnswer { allow, scope: scope.flatten(), constraint, surface: "terminal".to_owned() };
-        match self.gates.answer(id, answer).await {
+        match self.watched.gates.answer(id, answer).await {
             Ok(AnswerEffect::Released) => object! { "done" => "released" },
             Ok(AnswerEffect::Kept) => object! { "done" => "kept" },
             Err(failed) => {

@@ -1,14 +1,18 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use portcullis_config::{Approvals, OperatorProof};
+use portcullis_config::{Approvals, Config, OperatorProof};
 use portcullis_gates::{Gates, NoJournal, PolicySet};
+use portcullis_mcp::{Gateway, GatewayOptions};
 use portcullis_store::Home;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 
-use super::{AnswerRequest, Connection, Gateways, Surface};
+use super::{AnswerRequest, Connection, Gateways, Surface, Watched};
+use crate::gateway::open_store;
+use crate::policies;
 
 struct Heard {
     folder: tempfile::TempDir,
@@ -21,7 +25,13 @@ fn heard(approvals: &Approvals) -> Heard {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::open(&folder.path().join("home")).unwrap();
     let gates = Arc::new(Gates::new(PolicySet::default(), Arc::new(NoJournal)));
-    let surface = Surface::open(&home, &gates, approvals).unwrap();
+    let gateway = Gateway::new(&Config::default(), Arc::clone(&gates), GatewayOptions::default());
+    let store = open_store(&home, &Config::default().journal).unwrap();
+    let policies = Arc::new(policies::store(&home, &Config::default(), &store).unwrap());
+    let front = Arc::default();
+    let watched =
+        Watched { gates: Arc::clone(&gates), gateway, policies, config: None, front, since: SystemTime::now() };
+    let surface = Surface::open(&home, watched, approvals).unwrap();
     Heard { folder, home, gates, surface }
 }
 

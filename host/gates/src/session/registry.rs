@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use portcullis_model::{ClientFacts, Era, Principal, SessionId};
+use portcullis_model::{ClientFacts, Era, LabelFact, Principal, SessionId};
 use tokio::time::Instant;
 
 use super::{Session, lock};
@@ -19,6 +19,21 @@ const MOST_SESSIONS: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("too many sessions are open")]
 pub struct TooManySessions(());
+
+/// A live session, as operators are shown it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveSession {
+    /// Its opaque name.
+    pub id: SessionId,
+    /// Whom it belongs to.
+    pub principal: Principal,
+    /// The client's claim.
+    pub client: ClientFacts,
+    /// The client's lifecycle.
+    pub era: Era,
+    /// Its labels, each with the source that set it first.
+    pub labels: Vec<LabelFact>,
+}
 
 #[derive(Debug)]
 struct Live {
@@ -92,6 +107,20 @@ impl Sessions {
     /// Ends a session: what was remembered of it is gone. Returns true where it lived.
     pub fn close(&self, id: &SessionId) -> bool {
         lock(&self.live).remove(id).is_some()
+    }
+
+    /// Returns all live sessions, by their names. To be shown is no sign of life.
+    pub fn list(&self) -> Vec<LiveSession> {
+        let now = Instant::now();
+        let is_over = |known: &Live| known.session.era == Era::Stateless && known.is_idle(now);
+        let shown = |known: &Live| LiveSession {
+            id: known.session.id.clone(),
+            principal: known.session.principal.clone(),
+            client: known.session.client.clone(),
+            era: known.session.era,
+            labels: known.session.labels(),
+        };
+        lock(&self.live).values().filter(|known| !is_over(known)).map(shown).collect()
     }
 
     /// Returns how many sessions live.

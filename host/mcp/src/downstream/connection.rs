@@ -45,7 +45,7 @@ impl Connection {
     pub(crate) fn new(gateway: Arc<Gateway>, entrance: Entrance, outlet: Outlet) -> Self {
         let link = Arc::new(ClientLink::new(outlet));
         let (session, revision) = (OnceLock::new(), OnceLock::new());
-        let caller = Caller::process();
+        let caller = Caller::process(entrance.schemas);
         let introduced = Notify::new();
         Self { gateway, entrance, link, in_flight: Arc::default(), session, revision, introduced, caller }
     }

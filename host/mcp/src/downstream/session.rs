@@ -210,7 +210,7 @@ mod tests {
     use portcullis_model::{ClientFacts, Principal, SessionId};
 
     use super::*;
-    use crate::downstream::{ClientLink, Outbox, Outlet};
+    use crate::downstream::{ClientLink, Outbox, Outlet, Schemas};
 
     fn session() -> ClientSession {
         let gates = Session::new(
@@ -222,7 +222,7 @@ mod tests {
         let link = Arc::new(ClientLink::new(Outlet::Pipe(Arc::new(Outbox::default()))));
         let capabilities = parse_str(r#"{"roots":{}}"#).unwrap();
         let (gates, approver) = (Arc::new(gates), Arc::new(NoApprover));
-        ClientSession::new(Fleet::empty(), gates, Entrance::stdio(), approver, link, capabilities)
+        ClientSession::new(Fleet::empty(), gates, Entrance::stdio(Schemas::Listed), approver, link, capabilities)
     }
 
     #[test]

@@ -20,7 +20,7 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{ClientFacts, Digest, Era, ServerName, SessionId, object};
 use rmcp::model::TASKS_EXTENSION_ID;
 
-use super::{Entrance, Reply, capabilities};
+use super::{Entrance, Reply, Schemas, capabilities};
 use crate::gateway::{Boxed, Fleet, Gateway, TaskForm};
 use crate::jsonrpc::{ErrorObject, Id, code};
 use crate::method::{ClientMethod, Listable, Treatment, Verb};
@@ -61,12 +61,13 @@ struct Process {
 
 impl Caller {
     /// Whoever started this process and speaks to it by its standard streams: all requests are of one session.
-    pub(crate) fn process() -> Self {
+    pub(crate) fn process(schemas: Schemas) -> Self {
         let fixed = "a fixed word and hexadecimal digits";
         let random = format!("{:016x}", getrandom::u64().unwrap_or_default());
         let session = SessionId::parse(&format!("stdio-{}-{random}", std::process::id())).expect(fixed);
         let process = Arc::new(Process { id: session, session: OnceLock::new() });
-        Self { entrance: Entrance::stdio(), process: Some(process), parked: Arc::default(), listens: Arc::default() }
+        let entrance = Entrance::stdio(schemas);
+        Self { entrance, process: Some(process), parked: Arc::default(), listens: Arc::default() }
     }
 
     /// Whoever came in over HTTP.

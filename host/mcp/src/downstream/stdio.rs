@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::JoinHandle;
 
-use super::{Connection, Entrance, Lines, Outbox, Outlet};
+use super::{Connection, Entrance, Lines, Outbox, Outlet, Schemas};
 use crate::gateway::Gateway;
 
 /// Once a client sends no more, its running requests have this long to end: enough for one that was piped in with its
@@ -29,9 +29,23 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
+    serve_stdio_with(gateway, Schemas::Listed, reader, writer).await
+}
+
+/// Serves one client as [`serve_stdio`] does, and shows it the schemas of tools in that form.
+pub async fn serve_stdio_with<R, W>(
+    gateway: Arc<Gateway>,
+    schemas: Schemas,
+    reader: R,
+    writer: W,
+) -> Result<(), ServeError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
     // A task of its own: where this future is driven by the main thread, each message would cost a wake-up between it
     // and the workers.
-    let mut serving = OnDrop(tokio::spawn(serve(gateway, reader, writer)));
+    let mut serving = OnDrop(tokio::spawn(serve(gateway, Entrance::stdio(schemas), reader, writer)));
     match (&mut serving.0).await {
         Ok(outcome) => outcome,
         Err(broken) => {
@@ -59,14 +73,14 @@ impl Drop for Client {
     }
 }
 
-async fn serve<R, W>(gateway: Arc<Gateway>, reader: R, writer: W) -> Result<(), ServeError>
+async fn serve<R, W>(gateway: Arc<Gateway>, entrance: Entrance, reader: R, writer: W) -> Result<(), ServeError>
 where
     R: AsyncRead + Send + Unpin,
     W: AsyncWrite + Send + Unpin + 'static,
 {
     let outbox = Arc::new(Outbox::default());
     let outlet = Outlet::Pipe(Arc::clone(&outbox));
-    let connection = Arc::new(Connection::new(gateway, Entrance::stdio(), outlet.clone()));
+    let connection = Arc::new(Connection::new(gateway, entrance, outlet.clone()));
     let client = Client(Arc::clone(&connection));
     let mut writing = OnDrop(tokio::spawn({
         let outbox = Arc::clone(&outbox);

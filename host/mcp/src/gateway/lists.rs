@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use portcullis_model::json::Value;
-use portcullis_model::object;
+use portcullis_model::{Era, object};
 use rmcp::model::{ConstString as _, LoggingMessageNotificationMethod};
 
-use super::snapshot::{earlier_list, group_of};
+use super::snapshot::{earlier_list, group_of, provider_list};
 use super::{Fleet, instructions};
-use crate::downstream::{ClientSession, LogLevel, Reply};
+use crate::downstream::{ClientSession, LogLevel, Reply, Schemas};
 use crate::method::Listable;
 
 /// Lists wait so long for the first policies, before they wait for servers. With an empty cache they have to be compiled,
@@ -23,9 +23,15 @@ impl Fleet {
         let group = group_of(listable);
         // Noted before the list is taken: a change in between is then told once too often, not once too rarely.
         session.note_listed(group, self.versions.borrow().of(group));
+        let snapshot = self.snapshot();
+        let is_for_provider = session.entrance.schemas == Schemas::Provider && listable == Listable::Tools;
         match &session.entrance.scope {
-            Some(server) => Reply::Own(earlier_list(self.snapshot().list_of(listable, server))),
-            None => Reply::Shared(self.snapshot().list_earlier(listable)),
+            Some(server) if is_for_provider => {
+                Reply::Own(provider_list(earlier_list(snapshot.list_of(listable, server))))
+            }
+            Some(server) => Reply::Own(earlier_list(snapshot.list_of(listable, server))),
+            None if is_for_provider => Reply::Shared(snapshot.tools_for_provider(Era::Initialize)),
+            None => Reply::Shared(snapshot.list_earlier(listable)),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, OnceLock};
 
-use portcullis_model::ServerName;
 use portcullis_model::json::{Object, Value};
-use portcullis_registry::{Catalogue, Changes, Published, UtilityTool};
+use portcullis_model::{Era, ServerName};
+use portcullis_registry::{Catalogue, Changes, Published, UtilityTool, provider_tool};
 
 use super::members::Members;
 use super::notice::{STATUS_TOOL, document};
@@ -23,6 +23,8 @@ pub(crate) struct Snapshot {
     tools: OnceLock<Arc<Value>>,
     stateless_tools: OnceLock<Arc<Value>>,
     earlier_tools: OnceLock<Arc<Value>>,
+    /// Of each era, for clients that hand tools to a model provider.
+    provider_tools: [OnceLock<Arc<Value>>; 2],
     headers: OnceLock<Bindings>,
     prompts: OnceLock<Arc<Value>>,
     resources: OnceLock<Arc<Value>>,
@@ -117,6 +119,16 @@ impl Snapshot {
         Arc::clone(earlier)
     }
 
+    /// Returns the list of tools of an era with their schemas as model providers take them.
+    pub(crate) fn tools_for_provider(&self, era: Era) -> Arc<Value> {
+        let [earlier, stateless] = &self.provider_tools;
+        let (place, list) = match era {
+            Era::Initialize => (earlier, self.list_earlier(Listable::Tools)),
+            Era::Stateless => (stateless, self.list_stateless(Listable::Tools)),
+        };
+        Arc::clone(place.get_or_init(|| Arc::new(provider_list(Value::clone(&list)))))
+    }
+
     /// Returns the result of a list with what one server has, made anew each time: few clients look at one server.
     pub(crate) fn list_of(&self, listable: Listable, server: &ServerName) -> Value {
         let catalogue = &self.catalogue;
@@ -156,6 +168,18 @@ pub(crate) fn earlier_list(mut list: Value) -> Value {
         for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
             if tool.get("outputSchema").is_some_and(is_foreign_schema) {
                 tool.remove("outputSchema");
+            }
+        }
+    }
+    list
+}
+
+/// Returns a list of tools with their schemas as model providers take them.
+pub(crate) fn provider_list(mut list: Value) -> Value {
+    if let Some(Value::Array(tools)) = list.as_object_mut().and_then(|list| list.get_mut("tools")) {
+        for tool in tools {
+            if let Some(changed) = provider_tool(tool) {
+                *tool = changed;
             }
         }
     }

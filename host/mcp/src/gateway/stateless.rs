@@ -4,11 +4,12 @@ use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use portcullis_gates::{NoApprover, Session};
+use portcullis_model::Era;
 use portcullis_model::json::Object;
 
 use super::Fleet;
-use super::snapshot::stateless_list;
-use crate::downstream::{ClientSession, Entrance, LogLevel, Reply, RequestMeta, Way};
+use super::snapshot::{provider_list, stateless_list};
+use crate::downstream::{ClientSession, Entrance, LogLevel, Reply, RequestMeta, Schemas, Way};
 use crate::method::Listable;
 
 impl Fleet {
@@ -89,9 +90,15 @@ impl Fleet {
     /// Answers a list in the form of the stateless era.
     pub(crate) async fn list_stateless(&self, entrance: &Entrance, listable: Listable) -> Reply {
         self.wait_for_servers().await;
+        let snapshot = self.snapshot();
+        let is_for_provider = entrance.schemas == Schemas::Provider && listable == Listable::Tools;
         match &entrance.scope {
-            Some(server) => Reply::Own(stateless_list(self.snapshot().list_of(listable, server))),
-            None => Reply::Shared(self.snapshot().list_stateless(listable)),
+            Some(server) if is_for_provider => {
+                Reply::Own(provider_list(stateless_list(snapshot.list_of(listable, server))))
+            }
+            Some(server) => Reply::Own(stateless_list(snapshot.list_of(listable, server))),
+            None if is_for_provider => Reply::Shared(snapshot.tools_for_provider(Era::Stateless)),
+            None => Reply::Shared(snapshot.list_stateless(listable)),
         }
     }
 }

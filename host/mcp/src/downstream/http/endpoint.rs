@@ -19,7 +19,7 @@ use super::stateless::MOST_LISTENING;
 use super::stream::{Kept, Reader};
 use super::{HttpOptions, body, guard, post};
 use crate::downstream::stateless::{Listens, Parked, mirror};
-use crate::downstream::{Entrance, local};
+use crate::downstream::{Entrance, Schemas, local};
 use crate::gateway::Gateway;
 
 /// Where all servers are.
@@ -96,7 +96,8 @@ impl Door {
             View::One(server) if self.gateway.has_server(&server) => Some(server),
             View::One(_) => return Err(not_found()),
         };
-        Ok(Entrance { transport: "http", principal: local(), scope })
+        let schemas = Schemas::of_query(head.uri.query());
+        Ok(Entrance { transport: "http", principal: local(), scope, schemas })
     }
 
     /// Finds the session that a request names; nothing where it names none.

@@ -2,7 +2,7 @@
 
 use portcullis_model::json::Value;
 
-use super::http::{Open, token};
+use super::http::{Client, Open, token};
 use super::support::*;
 use crate::HttpOptions;
 
@@ -22,6 +22,19 @@ async fn a_plain_call_is_answered_with_plain_json() {
     assert_eq!((called.status, called.header("content-type")), (200, "application/json"));
     assert_eq!(called.header("cache-control"), "no-store");
     assert_eq!(called.text(), r#"{"jsonrpc":"2.0","id":2,"result":{"name":"t","arguments":{"big":1.50}}}"#);
+}
+
+#[tokio::test]
+async fn a_client_asks_for_schemas_of_providers_in_its_address() {
+    let door = open().await;
+    let provider = door.introduce_at("/mcp/s?schemas=provider", "2025-11-25", "{}").await;
+    let plain = door.introduce_at("/mcp/s?schemas=", "2025-11-25", "{}").await;
+    let schema = async |client: &Client<'_>| {
+        let list = client.ask(1, "tools/list", "{}").whole().await;
+        list.json().pointer("/result/tools/0/inputSchema").unwrap().to_json()
+    };
+    assert_eq!(schema(&provider).await, r#"{"type":"object","properties":{}}"#);
+    assert_eq!(schema(&plain).await, r#"{"type":"object"}"#);
 }
 
 #[tokio::test]

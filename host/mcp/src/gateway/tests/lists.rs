@@ -1,8 +1,13 @@
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use portcullis_gates::testing::Judge;
+use portcullis_gates::{ActivePolicy, testing};
 use portcullis_model::json::Value;
+use portcullis_model::{Answer as PolicyAnswer, GateName, Subject, Verdict};
 
 use super::support::*;
+use crate::Schemas;
 use crate::method::Listable;
 use crate::status::Phase;
 
@@ -35,6 +40,42 @@ async fn a_schema_of_structured_content_that_is_no_object_does_not_reach_an_earl
             r#"{"name":"mcp__s__c","inputSchema":{},"outputSchema":{"type":"object","y":1.0},"x":1}"#
         ]
     );
+}
+
+#[tokio::test]
+async fn a_client_that_asks_for_schemas_of_providers_gets_them_and_the_gates_and_others_see_what_was_listed() {
+    let listed =
+        r#"{"name":"a","inputSchema":{"properties":{"b":{"type":["string","null"]}},"required":["c"]},"x":1.0}"#;
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let scan = judging_listed(Arc::clone(&seen));
+    let server = Scripted::with_tools(&[listed, &tool("plain")]);
+    let (running, mut client) = setup().server("s", server).policy(scan).client().await;
+    let mut provider = running.connect_with(Schemas::Provider);
+    provider.introduce("{}").await;
+    let expected = r#"{"name":"mcp__s__a","inputSchema":{"properties":{"b":{"type":"string","nullable":true}},"type":"object"},"x":1.0}"#;
+    let first = |list: &Value| list.pointer("/tools/0").unwrap().to_json();
+    let list = provider.result("tools/list", "{}").await;
+    assert_eq!(first(&list), expected);
+    // An object without properties is what some providers refuse.
+    assert_eq!(list.pointer("/tools/1/inputSchema").unwrap().to_json(), r#"{"type":"object","properties":{}}"#);
+    let listed = listed.replace(r#""a""#, r#""mcp__s__a""#);
+    assert_eq!(first(&client.result("tools/list", "{}").await), listed);
+    let mut stateless = running.connect_with(Schemas::Provider);
+    let list = stateless.stateless("tools/list", "{}", "").await;
+    assert_eq!(first(list.get("result").unwrap()), expected);
+    let seen = seen.lock().unwrap().clone();
+    assert_eq!(seen, [r#"{"type":["string","null"]}"#]);
+}
+
+/// A policy that keeps what it is shown of the property `b`.
+fn judging_listed(seen: Arc<Mutex<Vec<String>>>) -> ActivePolicy {
+    let judge = Judge(move |_: &_, subject: &Subject| {
+        let Subject::Listing(batch) = subject else { panic!("the listing gate") };
+        let found = batch.items.iter().filter_map(|item| item.document.pointer("/inputSchema/properties/b"));
+        seen.lock().unwrap().extend(found.map(Value::to_json));
+        Ok(PolicyAnswer::Verdicts(batch.items.iter().map(|_| Verdict::allow()).collect()))
+    });
+    testing::policy("scan", &[GateName::Listing], judge)
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ use portcullis_gates::{ActivePolicy, Call, Cleared, Environment, Gates, Launchin
 use portcullis_model::json::{Value, parse_str};
 use portcullis_model::{Answer as PolicyAnswer, GateName, Origin, Subject, Verdict};
 
+use crate::Schemas;
 use crate::gateway::link::{Boxed, Caller};
 use crate::gateway::{
     Answer, Gateway, GatewayOptions, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress, Pages, ServerPeer,
@@ -281,9 +282,13 @@ impl Running {
     }
 
     pub(super) fn connect(&self) -> Client {
+        self.connect_with(Schemas::Listed)
+    }
+
+    pub(super) fn connect_with(&self, schemas: Schemas) -> Client {
         let (near, far) = tokio::io::duplex(1 << 20);
         let (reader, writer) = tokio::io::split(far);
-        tokio::spawn(crate::serve_stdio(Arc::clone(&self.gateway), reader, writer));
+        tokio::spawn(crate::serve_stdio_with(Arc::clone(&self.gateway), schemas, reader, writer));
         Client::new(near)
     }
 
