@@ -6,14 +6,16 @@ use std::process::Command;
 use portcullis_model::json::{Limits, Value, parse_with};
 
 /// Each crate of the host with the crates of the workspace that it may use.
-const ARROWS: [(&str, &[&str]); 10] = [
+const ARROWS: [(&str, &[&str]); 11] = [
     ("portcullis-model", &[]),
     ("portcullis-gates", &["portcullis-model"]),
-    ("portcullis-config", &["portcullis-model", "portcullis-gates"]),
+    // Beside the gates: the config reads keys with it, the runtime asks it.
+    ("portcullis-signatures", &["portcullis-model"]),
+    ("portcullis-config", &["portcullis-model", "portcullis-gates", "portcullis-signatures"]),
     ("portcullis-registry", &["portcullis-model", "portcullis-gates", "portcullis-config"]),
     ("portcullis-store", &["portcullis-model", "portcullis-gates"]),
     ("portcullis-bindings", &["portcullis-model"]),
-    ("portcullis-runtime", &["portcullis-model", "portcullis-gates", "portcullis-bindings"]),
+    ("portcullis-runtime", &["portcullis-model", "portcullis-gates", "portcullis-bindings", "portcullis-signatures"]),
     ("portcullis-supervisor", &[]),
     (
         "portcullis-mcp",

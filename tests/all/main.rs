@@ -15,6 +15,7 @@ mod misbehaving;
 mod real_clients;
 mod real_servers;
 mod serving;
+mod shipping;
 mod soak;
 mod status;
 mod tasks;

@@ -291,6 +291,14 @@ pub(crate) enum Policy {
     Bench(PolicyBench),
     /// Measures what policies find, rightly and wrongly, on files of labelled cases
     Eval(PolicyEval),
+    /// Makes a key that signs policies, packs and bundles, in the format of minisign
+    Keygen(Keygen),
+    /// Signs files: modules, settings, packs
+    Sign(Sign),
+    /// Says whether the keys of the config vouch for files, and for what
+    Verify(Verify),
+    /// Puts the modules, settings and packs of a folder into one signed file
+    Bundle(MakeBundle),
 }
 
 #[derive(Clone, Debug, PartialEq, Args)]
@@ -426,6 +434,10 @@ impl From<Gate> for GateName {
         }
     }
 }
+
+mod shipping;
+
+pub(crate) use shipping::{Keygen, MakeBundle, SecretKeyFile, Sign, Verify};
 
 #[cfg(test)]
 mod tests;

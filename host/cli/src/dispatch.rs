@@ -78,5 +78,9 @@ fn run_policy(settings: &Settings, policy: &Policy) -> Result<Exit, Failure> {
         Policy::Run(run) => commands::policy::run::run(settings, run),
         Policy::Bench(bench) => commands::policy::bench::run(settings, bench),
         Policy::Eval(eval) => commands::policy::eval::run(settings, eval),
+        Policy::Keygen(keygen) => commands::policy::keygen::run(keygen),
+        Policy::Sign(sign) => commands::policy::sign::run(sign),
+        Policy::Verify(verify) => commands::policy::verify::run(settings, verify),
+        Policy::Bundle(bundle) => commands::policy::bundle::run(bundle),
     }
 }

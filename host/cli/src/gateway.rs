@@ -8,7 +8,7 @@ use portcullis_config::{Approvals, Config, Durability, JournalSection};
 use portcullis_gates::{ApprovalLimits, Gates};
 use portcullis_mcp::{Gateway, GatewayOptions, safe_mode};
 use portcullis_model::Secret;
-use portcullis_runtime::{PolicyEvent, PolicyStore, Watching};
+use portcullis_runtime::{PolicyEvent, PolicyStore, Unsigned, Watching};
 use portcullis_store::{Home, Retention, SqliteStore, StoreOptions};
 use portcullis_supervisor::Launcher;
 use tokio::sync::broadcast::Receiver;
@@ -254,6 +254,9 @@ fn load(policies: &Arc<PolicyStore>, gates: &Arc<Gates>, loaded: &watch::Sender<
     policies.refresh(gates);
     for policy in policies.status().iter().filter(|policy| !policy.loosened.is_empty()) {
         tracing::warn!(policy = %policy.name, loosened = policy.loosened.join(", "), "the config loosens a policy");
+    }
+    if policies.unsigned() == Unsigned::All {
+        tracing::warn!("{}", crate::policy_report::ALL_UNSIGNED);
     }
     for (policy, gates) in policies.missing() {
         let gates: Vec<_> = gates.iter().map(|gate| gate.as_str()).collect();

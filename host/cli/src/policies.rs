@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use portcullis_config::{Config, PolicyEntry, Server};
+use portcullis_config::{AllowUnsigned, Config, PolicyEntry, Server};
 use portcullis_gates::PolicySet;
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{GateName, PolicyName};
 use portcullis_runtime::{
-    BundledPolicy, Engine, EngineOptions, Loader, PackFile, PolicyConfig, PolicyStore, StoreConfig, compare_versions,
-    parse_yaml,
+    BundledPolicy, Engine, EngineOptions, Loader, PackFile, PolicyConfig, PolicyStore, StoreConfig, Unsigned,
+    compare_versions, parse_yaml,
 };
-use portcullis_store::{Artifact, Home, SqliteStore, Versions as _};
+use portcullis_signatures::Trust;
+use portcullis_store::{Artifact, Home, SeenVersion, SqliteStore, Versions as _};
 
 use crate::failure::OrExit as _;
 use crate::{Exit, Failure};
@@ -20,11 +21,17 @@ const SERVER_REQUESTS: &str = "server-requests";
 
 /// Builds the store of policies. Nothing is compiled yet.
 pub(crate) fn store(home: &Home, config: &Config, seen: &SqliteStore) -> Result<PolicyStore, Failure> {
-    let seen = seen.seen(Artifact::Pack).or_exit(Exit::State, "reading the pack versions seen before")?;
-    let seen =
-        seen.into_iter().filter_map(|seen| Some((PolicyName::parse(&seen.policy).ok()?, seen.pack, seen.version)));
+    let versions = |artifact| -> Result<Vec<(PolicyName, String, String)>, Failure> {
+        let seen = seen.seen(artifact).or_exit(Exit::State, "reading the versions seen before")?;
+        let version = |seen: SeenVersion| Some((PolicyName::parse(&seen.policy).ok()?, seen.pack, seen.version));
+        Ok(seen.into_iter().filter_map(version).collect())
+    };
+    let bundles = versions(Artifact::Bundle)?.into_iter().map(|(name, _, version)| (name, version));
     let loader = loader(home)?;
-    Ok(PolicyStore::new(loader, bundle()?, store_config(home, config)).with_seen_versions(seen))
+    Ok(PolicyStore::new(loader, bundle()?, store_config(home, config))
+        .with_seen_versions(versions(Artifact::Pack)?)
+        .with_seen_versions(versions(Artifact::Policy)?)
+        .with_seen_bundles(bundles))
 }
 
 /// Builds what compiles, with the cache of a home.
@@ -34,11 +41,19 @@ pub(crate) fn loader(home: &Home) -> Result<Loader, Failure> {
     Loader::with_cache(engine, &cache).or_exit(Exit::Policies, "starting the loader of policies")
 }
 
-/// Remembers the newest versions of packs for the next process.
+/// Remembers the newest versions of packs, signed policies and bundles for the next process.
 pub(crate) fn remember_versions(policies: &PolicyStore, seen: &SqliteStore) {
-    for (policy, pack, version) in policies.seen_versions() {
-        if let Err(error) = seen.observe(Artifact::Pack, policy.as_str(), &pack, &version, compare_versions) {
-            tracing::warn!(error = &error as &dyn std::error::Error, %policy, pack, "the version of a pack was not kept");
+    let versions = policies.seen_versions().into_iter().map(|(policy, pack, version)| {
+        let artifact = if pack.is_empty() { Artifact::Policy } else { Artifact::Pack };
+        (artifact, policy, pack, version)
+    });
+    let bundles = policies.seen_bundles().into_iter().map(|(name, version)| {
+        let pack = String::new();
+        (Artifact::Bundle, name, pack, version)
+    });
+    for (artifact, policy, pack, version) in versions.chain(bundles) {
+        if let Err(error) = seen.observe(artifact, policy.as_str(), &pack, &version, compare_versions) {
+            tracing::warn!(error = &error as &dyn std::error::Error, %policy, pack, "a version was not kept");
         }
     }
 }
@@ -93,7 +108,12 @@ pub(crate) fn store_config(home: &Home, config: &Config) -> StoreConfig {
     StoreConfig {
         policies,
         required: config.policies.required.clone(),
-        allow_unsigned: config.policies.allow_unsigned,
+        unsigned: match config.policies.allow_unsigned {
+            AllowUnsigned::All => Unsigned::All,
+            AllowUnsigned::Packs => Unsigned::Packs,
+            AllowUnsigned::Nothing => Unsigned::Nothing,
+        },
+        trust: Trust::new(config.policies.keys.clone()),
         folder: Some(folder(home, config)),
     }
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use portcullis_gates::{Mode, OnFault, PolicySource};
 use portcullis_model::json::Value;
 use portcullis_model::{GateName, Rights, object};
-use portcullis_runtime::{PolicyStatus, PolicyStore};
+use portcullis_runtime::{PolicyStatus, PolicyStore, Unsigned};
 
 use crate::failure::one_line;
 
@@ -17,6 +17,10 @@ pub(crate) enum PolicyLine {
     Missing(String, Vec<GateName>),
     /// A file or policy that was refused, with the reason.
     Refused(String, String),
+    /// Something that counts and needs a look, such as a pack that has expired, with the reason.
+    Concern(String, String),
+    /// Modules are taken though no trusted key signed them.
+    Unsigned,
 }
 
 /// Returns what there is to say of the policies of a gateway.
@@ -24,15 +28,22 @@ pub(crate) fn lines(policies: &PolicyStore) -> Vec<PolicyLine> {
     let known = policies.status().into_iter().map(|status| PolicyLine::Known(Box::new(status)));
     let missing = policies.missing().into_iter().map(|(name, gates)| PolicyLine::Missing(name.to_string(), gates));
     let refused = policies.refused().into_iter().map(|(what, reason)| PolicyLine::Refused(what, reason));
-    known.chain(missing).chain(refused).collect()
+    let concerns = policies.concerns().into_iter().map(|(what, reason)| PolicyLine::Concern(what, reason));
+    let unsigned =
+        Some(policies.unsigned()).filter(|unsigned| *unsigned == Unsigned::All).map(|_| PolicyLine::Unsigned);
+    known.chain(missing).chain(refused).chain(concerns).chain(unsigned).collect()
 }
+
+/// What is said of a config that takes unsigned modules.
+pub(crate) const ALL_UNSIGNED: &str =
+    "allow_unsigned: true: modules and packs are taken though no trusted key signed them";
 
 impl PolicyLine {
     /// Returns true where an operator should know of it even when not asking for policies.
     pub(crate) fn is_remarkable(&self) -> bool {
         match self {
             Self::Known(status) => !status.loosened.is_empty(),
-            Self::Missing(..) | Self::Refused(..) => true,
+            Self::Missing(..) | Self::Refused(..) | Self::Concern(..) | Self::Unsigned => true,
         }
     }
 
@@ -46,6 +57,8 @@ impl PolicyLine {
                 writeln!(out, "policy {name}: required and missing; gates that stay shut: {}", names(gates))
             }
             Self::Refused(what, reason) => writeln!(out, "{}: refused: {}", one_line(what), one_line(reason)),
+            Self::Concern(what, reason) => writeln!(out, "{}: alarm: {}", one_line(what), one_line(reason)),
+            Self::Unsigned => writeln!(out, "{ALL_UNSIGNED}"),
         }
     }
 
@@ -55,6 +68,9 @@ impl PolicyLine {
         let required = if status.required { ", required" } else { "" };
         writeln!(out, "{} {} ({}{required})", status.name, one_line(&status.version), source(&status.source))?;
         writeln!(out, "  {}", one_line(&status.summary))?;
+        if let Some(signer) = signer(status) {
+            writeln!(out, "  signed    {}", one_line(&signer))?;
+        }
         writeln!(out, "  gates     {}", names(&status.gates))?;
         writeln!(out, "  rights    {}", rights(status.rights).join(", "))?;
         let cached = if status.cached { "from the cache" } else { "compiled" };
@@ -85,6 +101,9 @@ impl PolicyLine {
                 "version" => status.version.as_str(),
                 "summary" => status.summary.as_str(),
                 "source" => source(&status.source),
+                "signed_by" => status.signed_by.as_deref().map_or(Value::Null, Value::from),
+                "bundle" => status.bundle.as_ref().map_or(Value::Null, |(name, _)| name.as_str().into()),
+                "bundle_version" => status.bundle.as_ref().map_or(Value::Null, |(_, version)| version.as_str().into()),
                 "required" => status.required,
                 "mode" => mode(status.mode),
                 "on_fault" => match status.on_fault { OnFault::Deny => "deny", OnFault::Allow => "allow" },
@@ -110,7 +129,24 @@ impl PolicyLine {
             Self::Refused(what, reason) => {
                 object! { "name" => what.as_str(), "state" => "refused", "reason" => reason.as_str() }.into()
             }
+            Self::Concern(what, reason) => {
+                object! { "name" => what.as_str(), "state" => "alarm", "reason" => reason.as_str() }.into()
+            }
+            Self::Unsigned => {
+                object! { "name" => "allow_unsigned", "state" => "alarm", "reason" => ALL_UNSIGNED }.into()
+            }
         }
+    }
+}
+
+/// Returns who signed a policy of the folder, and the bundle that it came in.
+fn signer(status: &PolicyStatus) -> Option<String> {
+    let bundle = status.bundle.as_ref().map(|(name, version)| format!(" (bundle {name} {version})"));
+    let bundle = bundle.unwrap_or_default();
+    match (&status.signed_by, &status.source) {
+        (Some(key), _) => Some(format!("by {key}{bundle}")),
+        (None, PolicySource::Folder(_)) => Some(format!("by nobody{bundle}")),
+        (None, PolicySource::Bundle | PolicySource::Config(_)) => None,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The WebAssembly host: how a policy lives, from the bytes of a module to the set that judges.
 //!
-//! `bytes → digest → compile → configure → snapshot → self-test → publish`. An [`Engine`] says how guests are held, a
+//! `bytes → digest → signature → compile → configure → snapshot → self-test → publish`. An [`Engine`] says how guests are held, a
 //! [`Loader`] makes policies of modules and remembers native code, a [`PolicyStore`] knows which policies there should be
 //! and builds the [`PolicySet`](portcullis_gates::PolicySet) that the gates judge by, and [`Watching`] keeps it in line
 //! with the policies folder. It knows nothing about MCP, transports, or what a policy looks for.
@@ -64,6 +64,7 @@ mod loader;
 mod pack;
 mod snapshot;
 mod state;
+mod step;
 mod store;
 mod template;
 mod wasi;
@@ -80,9 +81,10 @@ pub use inspect::{Capability, InspectError, Inspection, InvalidModule, LARGEST_M
 pub use loader::{LoadError, Loaded, Loader, LoaderError, StartKind};
 pub use pack::{PackError, PackFile, compare_versions};
 pub use snapshot::SnapshotError;
+pub use step::{Step, StepOutcome};
 pub use store::{
-    BundledPolicy, FileError, PolicyConfig, PolicyError, PolicyEvent, PolicyStatus, PolicyStore, RefusedError,
-    SelfTest, SelfTestError, StoreConfig,
+    BundleRefused, BundledPolicy, FileError, MoveError, Moved, Pipeline, PolicyConfig, PolicyError, PolicyEvent,
+    PolicyStatus, PolicyStore, RefusedError, SelfTest, SelfTestError, StoreConfig, Unsigned,
 };
 pub use template::{LinkError, StartError};
 pub use watch::{WatchError, Watching};

@@ -17,6 +17,7 @@ use crate::engine::Engine;
 use crate::evaluator::Evaluator;
 use crate::inspect::{InspectError, Inspection};
 use crate::state::Purpose;
+use crate::step::{Step, Timings};
 use crate::template::{Configuration, LinkError, StartError, Template};
 
 mod job;
@@ -87,6 +88,8 @@ pub struct Loaded {
     pub cached: bool,
     /// How long loading took.
     pub took: Duration,
+    /// What loading consisted of.
+    pub steps: Vec<Step>,
 }
 
 impl Loaded {
@@ -170,9 +173,12 @@ impl Loader {
         let inspection = Arc::new(Inspection::of(wasm)?);
         let configuration = Arc::new(Configuration { settings: settings.clone(), packs: packs.to_vec() });
         let digest = digest(inspection.digest, &configuration);
-        let (prepared, cached) = match self.known(digest, &inspection)? {
-            Some(prepared) => (prepared, true),
-            None => (self.cold(wasm, &inspection, &configuration, digest, budget)?, false),
+        let finding = Instant::now();
+        let (prepared, cached, timings) = if let Some(prepared) = self.known(digest, &inspection)? {
+            (prepared, true, Timings { compile: finding.elapsed(), ..Timings::default() })
+        } else {
+            let (prepared, timings) = self.cold(wasm, &inspection, &configuration, digest, budget)?;
+            (prepared, false, timings)
         };
         let template = &prepared.template;
         let (description, start) = match prepared.without_snapshot.clone() {
@@ -190,6 +196,7 @@ impl Loader {
                 (live.describe()?, StartKind::Configured { reason, cost })
             }
         };
+        let steps = steps(timings, cached, &start);
         Ok(Loaded {
             engine: self.engine.clone(),
             prepared,
@@ -203,6 +210,7 @@ impl Loader {
             start,
             cached,
             took: started.elapsed(),
+            steps,
         })
     }
 
@@ -255,7 +263,7 @@ impl Loader {
         configuration: &Arc<Configuration>,
         digest: Digest,
         budget: &Budget,
-    ) -> Result<Arc<Prepared>, LoadError> {
+    ) -> Result<(Arc<Prepared>, Timings), LoadError> {
         let job = Job {
             engine: self.engine.clone(),
             cache: self.cache.clone(),
@@ -265,7 +273,18 @@ impl Loader {
             digest,
             budget: *budget,
         };
-        let (key, prepared) = self.thread.run(move || job.run())??;
-        Ok(self.remember(key, prepared))
+        let (key, prepared, timings) = self.thread.run(move || job.run())??;
+        Ok((self.remember(key, prepared), timings))
     }
+}
+
+fn steps(timings: Timings, cached: bool, start: &StartKind) -> Vec<Step> {
+    if cached {
+        return vec![Step::noted("compile", timings.compile, "from the cache, configured")];
+    }
+    let snapshot = match start {
+        StartKind::Snapshot => Step::done("snapshot", timings.snapshot),
+        StartKind::Configured { reason, .. } => Step::noted("snapshot", timings.snapshot, format!("without: {reason}")),
+    };
+    vec![Step::done("compile", timings.compile), Step::done("configure", timings.configure), snapshot]
 }

@@ -58,7 +58,7 @@ impl PackFile {
             .map(|policy| PolicyName::parse(&policy))
             .transpose()
             .map_err(PackError::Policy)?;
-        let expires = text(&mut map, "expires")?.map(|text| date(&text).ok_or(PackError::Expires)).transpose()?;
+        let expires = text(&mut map, "expires")?.map(|text| parse_date(&text).ok_or(PackError::Expires)).transpose()?;
         let data = map.remove("data").ok_or(PackError::Member("data"))?;
         if let Some((key, _)) = map.iter().next() {
             return Err(PackError::Unknown(key.chars().take(64).collect()));
@@ -83,7 +83,7 @@ fn text(map: &mut Object, key: &'static str) -> Result<Option<String>, PackError
 }
 
 /// Parses a date of the proleptic Gregorian calendar as the midnight (UTC) that begins it.
-fn date(text: &str) -> Option<SystemTime> {
+pub(crate) fn parse_date(text: &str) -> Option<SystemTime> {
     let mut parts = text.splitn(3, '-');
     let year: i64 = parts.next()?.parse().ok().filter(|year| (1970..10_000).contains(year))?;
     let month: i64 = parts.next()?.parse().ok().filter(|month| (1..=12).contains(month))?;

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use wasmtime::component::{Component, Lift, WasmList};
 use wasmtime_wizer::{ComponentInstanceState, Wizer};
@@ -12,6 +13,7 @@ use crate::budget::{Budget, MIB};
 use crate::engine::Engine;
 use crate::inspect::Inspection;
 use crate::state::Purpose;
+use crate::step::Timings;
 use crate::template::{Configuration, LinkError, Live, StartError, Template};
 
 /// Why a policy is not snapshotted. It runs all the same, from freshly configured instances.
@@ -49,11 +51,16 @@ pub(crate) fn snapshot(
     inspection: &Inspection,
     budget: &Budget,
     configuration: &Configuration,
+    timings: &mut Timings,
     compile: impl FnOnce(&[u8]) -> wasmtime::Result<Component>,
 ) -> Result<Vec<u8>, SnapshotError> {
+    let started = Instant::now();
     // The tool was not written for hostile input: what it trips over must not take more with it.
-    catch_unwind(AssertUnwindSafe(|| frozen(engine, module, inspection, budget, configuration, compile)))
-        .unwrap_or(Err(SnapshotError::Panicked))
+    let frozen =
+        catch_unwind(AssertUnwindSafe(|| frozen(engine, module, inspection, budget, configuration, timings, compile)))
+            .unwrap_or(Err(SnapshotError::Panicked));
+    timings.snapshot = started.elapsed().saturating_sub(timings.compile + timings.configure);
+    frozen
 }
 
 fn frozen(
@@ -62,16 +69,22 @@ fn frozen(
     inspection: &Inspection,
     budget: &Budget,
     configuration: &Configuration,
+    timings: &mut Timings,
     compile: impl FnOnce(&[u8]) -> wasmtime::Result<Component>,
 ) -> Result<Vec<u8>, SnapshotError> {
     let wizer = Wizer::new();
     let (context, instrumented) = wizer.instrument_component(module).map_err(SnapshotError::Refused)?;
+    let compiling = Instant::now();
     let component = compile(&instrumented).map_err(SnapshotError::Compile)?;
+    timings.compile = compiling.elapsed();
     drop(instrumented);
     let template = Arc::new(Template::link(engine, &component, inspection, true).map_err(SnapshotError::Link)?);
     // Reading a memory grows it by a page, and what is linked into it grows with it.
     let budget = Budget { memory: budget.memory.saturating_add(MIB), output: usize::MAX, ..*budget };
-    let mut live = template.configured(None, &budget, configuration).map_err(SnapshotError::Start)?;
+    let configuring = Instant::now();
+    let live = template.configured(None, &budget, configuration);
+    timings.configure = configuring.elapsed();
+    let mut live = live.map_err(SnapshotError::Start)?;
     if live.store.data().inert.as_ref().is_some_and(|inert| inert.has_handles()) {
         return Err(SnapshotError::OpenHandles);
     }

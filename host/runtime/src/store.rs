@@ -1,6 +1,7 @@
 //! The policies of a gateway: what there should be, what there is, and the set that judges.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use portcullis_gates::{Gates, PolicySet};
 use portcullis_model::{GateName, PolicyName};
@@ -9,23 +10,30 @@ use tokio::sync::broadcast;
 use crate::evaluator::Evaluator;
 use crate::loader::{Loaded, Loader};
 
+mod bundles;
 mod config;
 mod event;
 mod folder;
 mod packs;
+mod pipeline;
+mod refused;
+mod standing;
 mod status;
 mod update;
+mod vouch;
 mod wanted;
 
-pub use config::{BundledPolicy, PolicyConfig, StoreConfig};
+pub use config::{BundledPolicy, PolicyConfig, StoreConfig, Unsigned};
 pub use event::PolicyEvent;
 pub(crate) use event::chain;
 pub use folder::FileError;
+pub use pipeline::Pipeline;
+pub use refused::{BundleRefused, RefusedError};
+pub use standing::{MoveError, Moved};
 pub use status::PolicyStatus;
 pub use update::{PolicyError, SelfTestError};
-pub use wanted::RefusedError;
 
-use update::{Current, Inner};
+use update::Inner;
 
 /// Events that a slow reader may miss before it is told how many it missed.
 const EVENTS: usize = 256;
@@ -76,7 +84,8 @@ impl PolicyStore {
         self
     }
 
-    /// Tells which pack versions were seen by an earlier process, as policy, pack and version: older ones are refused.
+    /// Tells which versions were seen by an earlier process, as policy, pack and version: older ones are refused. An empty
+    /// pack stands for the version of a policy that a key signed.
     #[must_use]
     pub fn with_seen_versions(self, versions: impl IntoIterator<Item = (PolicyName, String, String)>) -> Self {
         let mut inner = self.lock();
@@ -87,7 +96,24 @@ impl PolicyStore {
         self
     }
 
-    /// Returns the newest pack versions seen, to be kept for the next process.
+    /// Tells which versions of bundles were seen by an earlier process: older ones are refused.
+    #[must_use]
+    pub fn with_seen_bundles(self, versions: impl IntoIterator<Item = (PolicyName, String)>) -> Self {
+        let mut inner = self.lock();
+        for (bundle, version) in versions {
+            inner.seen.remember_bundle(bundle, version);
+        }
+        drop(inner);
+        self
+    }
+
+    /// Returns the newest versions of bundles seen, to be kept for the next process.
+    pub fn seen_bundles(&self) -> Vec<(PolicyName, String)> {
+        self.lock().seen.bundle_versions()
+    }
+
+    /// Returns the newest versions seen of packs, and of signed policies with an empty pack, to be kept for the next
+    /// process.
     pub fn seen_versions(&self) -> Vec<(PolicyName, String, String)> {
         self.lock().seen.versions()
     }
@@ -116,7 +142,9 @@ impl PolicyStore {
         if !self.update() {
             return None;
         }
+        let publishing = Instant::now();
         let generation = gates.publish(self.lock().set());
+        self.lock().pipelines.published(publishing.elapsed(), generation);
         drop(updating);
         self.tell(PolicyEvent::Published { generation });
         Some(generation)
@@ -130,8 +158,7 @@ impl PolicyStore {
     /// Returns what each policy is and how it is applied, by name.
     pub fn status(&self) -> Vec<PolicyStatus> {
         let inner = self.lock();
-        let required = |current: &Current| inner.required.contains(&current.wanted.name);
-        inner.current.values().map(|current| current.status(required(current))).collect()
+        inner.current.values().map(|current| current.status(&inner)).collect()
     }
 
     /// Returns required policies that are not there, with the gates that they keep shut.
@@ -142,6 +169,22 @@ impl PolicyStore {
     /// Returns what was refused at the last look, as policy or file and reason.
     pub fn refused(&self) -> Vec<(String, String)> {
         self.lock().refused.clone()
+    }
+
+    /// Returns what an operator should look at, as policy or file and reason: packs and bundles that have expired since
+    /// they count, and packs that went back with the binary.
+    pub fn concerns(&self) -> Vec<(String, String)> {
+        self.lock().concerns.clone()
+    }
+
+    /// Returns what policies went through lately, the last one last.
+    pub fn pipelines(&self) -> Vec<Pipeline> {
+        self.lock().pipelines.all()
+    }
+
+    /// Returns what is taken from the folder though no trusted key signed it.
+    pub fn unsigned(&self) -> Unsigned {
+        lock(&self.config).unsigned
     }
 
     /// Returns how often a file of the cache was not trusted.

@@ -14,6 +14,8 @@ pub enum Artifact {
     Policy,
     /// A data pack.
     Pack,
+    /// A bundle of policies and packs.
+    Bundle,
 }
 
 impl Artifact {
@@ -21,6 +23,7 @@ impl Artifact {
         match self {
             Self::Policy => "policy",
             Self::Pack => "pack",
+            Self::Bundle => "bundle",
         }
     }
 }
@@ -28,9 +31,9 @@ impl Artifact {
 /// The newest version seen of something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SeenVersion {
-    /// The policy, or the policy that the pack is for.
+    /// The policy or bundle, or the policy that the pack is for.
     pub policy: String,
-    /// The pack; empty for a policy.
+    /// The pack; empty for a policy or a bundle.
     pub pack: String,
     /// The version.
     pub version: String,
@@ -54,7 +57,7 @@ pub enum Observation {
 /// How versions are ordered: the same way as by whoever refuses older ones.
 pub type Compare = fn(&str, &str) -> Ordering;
 
-/// Remembers versions. `pack` is empty for the version of a policy itself.
+/// Remembers versions. `pack` is empty for the version of a policy or a bundle itself.
 pub trait Versions: Send + Sync {
     /// Returns the newest version of everything of a kind.
     fn seen(&self, artifact: Artifact) -> Result<Vec<SeenVersion>, StoreError>;

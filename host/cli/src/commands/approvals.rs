@@ -1,6 +1,6 @@
 //! `portcullis approvals`: questions of running gateways, seen and answered.
 
-mod passphrase;
+pub(crate) mod passphrase;
 mod print;
 mod watch;
 

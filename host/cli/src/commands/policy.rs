@@ -1,9 +1,13 @@
 //! `portcullis policy …`: one policy, without a gateway.
 
 pub(crate) mod bench;
+pub(crate) mod bundle;
 pub(crate) mod eval;
 pub(crate) mod inspect;
+pub(crate) mod keygen;
 pub(crate) mod run;
+pub(crate) mod sign;
+pub(crate) mod verify;
 
 use std::path::Path;
 

@@ -18,7 +18,7 @@ use crate::{Exit, Failure, policies};
 pub(crate) fn warm(settings: &Settings, arguments: &arguments::Report) -> Result<Exit, Failure> {
     let loaded = Loaded { all: false, ..load(settings, arguments)? };
     report::print(&loaded, arguments.format)?;
-    let sound = loaded.policies.iter().all(|policy| matches!(policy, PolicyLine::Known(_)));
+    let sound = !loaded.policies.iter().any(|line| matches!(line, PolicyLine::Missing(..) | PolicyLine::Refused(..)));
     Ok(if sound { Exit::Success } else { Exit::Policies })
 }
 

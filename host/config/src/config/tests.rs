@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use portcullis_gates::{Mode, OnFault};
-use portcullis_model::Trust;
+use portcullis_model::{GateName, Trust};
 
 use super::*;
 use crate::{Authentication, Durability, Protocol, TlsVerification};
@@ -254,7 +254,7 @@ journal: {durability: power, keep_days: 7, max_size_mb: 200}
     );
     assert!(config.diagnostics.is_empty(), "{}", rendered(&config));
     let policies = &config.policies;
-    assert!(policies.allow_unsigned);
+    assert_eq!(policies.allow_unsigned, crate::AllowUnsigned::All);
     assert_eq!(policies.directory.as_deref(), Some(Path::new("/home/u/policies")));
     assert_eq!(policies.required.as_ref().unwrap().len(), 2);
     assert_eq!(policies.entry("trust").unwrap().mode, Some(Mode::Shadow));
@@ -275,13 +275,53 @@ journal: {durability: power, keep_days: 7, max_size_mb: 200}
 }
 
 #[test]
+fn keys_are_read_with_their_scopes() {
+    const KEY: &str = "RWTYckCirqnxrPly2wJM11RYLvAEHEtDJz/dsr0AsHAWhktzNzNNoCJQ";
+    let config = parse(&format!(
+        "policies: {{keys: [{{name: acme, key: {KEY}, names: [\"acme-*\"], gates: [call, result]}}, \
+         {{name: ours, key: {KEY}, names: trust, may_loosen: true}}]}}"
+    ));
+    assert!(config.diagnostics.is_empty(), "{}", rendered(&config));
+    let [acme, ours] = config.policies.keys.as_slice() else { panic!("two keys") };
+    assert_eq!((acme.name.as_str(), acme.key.encoded(), acme.may_loosen), ("acme", KEY, false));
+    assert_eq!(acme.gates.as_deref(), Some([GateName::Call, GateName::Result].as_slice()));
+    assert_eq!((ours.names.patterns(), ours.gates.as_ref(), ours.may_loosen), (&["trust".to_owned()][..], None, true));
+    // Whoever has keys means them, unless they say otherwise.
+    assert_eq!(config.policies.allow_unsigned, crate::AllowUnsigned::Nothing);
+    let packs = parse("policies: {keys: [], allow_unsigned: packs}");
+    assert_eq!(packs.policies.allow_unsigned, crate::AllowUnsigned::Packs);
+}
+
+#[test]
+fn mistakes_in_keys_trust_nobody() {
+    const KEY: &str = "RWTYckCirqnxrPly2wJM11RYLvAEHEtDJz/dsr0AsHAWhktzNzNNoCJQ";
+    let config = parse(&format!(
+        "policies:
+  allow_unsigned: perhaps
+  keys:
+    - {{name: a, key: RWshort, names: [a]}}
+    - {{key: {KEY}, names: [a]}}
+    - {{name: b, key: {KEY}}}
+    - {{name: c, key: {KEY}, names: [\"[\"]}}
+    - {{name: d, key: {KEY}, names: [d], gates: [cal]}}
+    - {{name: d, key: {KEY}, names: [e], may_lose: true}}
+    - nonsense
+"
+    ));
+    assert_eq!(config.policies.allow_unsigned, crate::AllowUnsigned::Nothing);
+    let [only] = config.policies.keys.as_slice() else { panic!("{:?}", config.policies.keys) };
+    assert_eq!(only.gates.as_deref(), Some([].as_slice()), "an unknown gate narrows the scope");
+    insta::assert_snapshot!(rendered(&config));
+}
+
+#[test]
 fn mistakes_in_policies_never_loosen() {
     let config = parse(
         "policies: {trust: {mode: sahdow, on_fault: alow, rights: {call: [deny]}}, config-scren: {}, alow_unsigned: true}",
     );
     let trust = config.policies.entry("trust").unwrap();
     assert_eq!((trust.mode, trust.on_fault, trust.rights), (None, None, None));
-    assert!(!config.policies.allow_unsigned);
+    assert_eq!(config.policies.allow_unsigned, crate::AllowUnsigned::Packs);
     insta::assert_snapshot!(rendered(&config));
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use portcullis_gates::{Isolation, Mode, OnFault};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{PolicyName, Rights};
+use portcullis_signatures::TrustedKey;
 
 use crate::diagnostic::DiagnosticKind;
 use crate::fields::{Fields, nearest, wrong_type};
@@ -12,6 +13,8 @@ use crate::key_path::KeyPath;
 use crate::sink::{Mistake, Sink};
 use crate::surroundings::Surroundings;
 use crate::tree::{Kind, Member, Node};
+
+mod keys;
 
 /// What the operator says of one policy. What is not set is as the policy or its place has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +42,11 @@ pub struct PoliciesSection {
     pub entries: Vec<PolicyEntry>,
     /// Policies without which their gates stay shut; nothing means the whole bundle.
     pub required: Option<Vec<PolicyName>>,
-    /// True where modules without signature are taken from the policies folder.
-    pub allow_unsigned: bool,
+    /// What is taken from the policies folder though no trusted key signed it. Where nothing is said: packs, until there
+    /// are keys.
+    pub allow_unsigned: AllowUnsigned,
+    /// Keys whose signatures count, in file order.
+    pub keys: Vec<TrustedKey>,
     /// The policies folder, if not the one of the home folder.
     pub directory: Option<PathBuf>,
 }
@@ -50,6 +56,18 @@ impl PoliciesSection {
     pub fn entry(&self, name: &str) -> Option<&PolicyEntry> {
         self.entries.iter().find(|entry| entry.name.as_str() == name)
     }
+}
+
+/// What is taken from the policies folder though no trusted key signed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum AllowUnsigned {
+    /// Modules with their settings, and packs.
+    All,
+    /// Packs: data for policies that are there already.
+    #[default]
+    Packs,
+    /// Nothing.
+    Nothing,
 }
 
 /// The policies of the default bundle: a name close to one of these and with no module of its own is a misspelling.
@@ -71,10 +89,13 @@ pub(crate) fn read(node: &Node, path: &KeyPath, surroundings: &Surroundings, sin
     let required = fields.texts("required").map(|names| {
         names.iter().filter(|name| name.as_str() != "none").filter_map(|name| policy_name(name, &mut fields)).collect()
     });
+    let keys = keys::read(&mut fields);
+    let usual = if fields.raw("keys").is_some() { AllowUnsigned::Nothing } else { AllowUnsigned::default() };
     let section = PoliciesSection {
         entries: Vec::new(),
         required,
-        allow_unsigned: fields.boolish("allow_unsigned").unwrap_or_default(),
+        allow_unsigned: keys::allow_unsigned(&mut fields).unwrap_or(usual),
+        keys,
         directory: fields.text("directory").map(|path| PathBuf::from(surroundings.expand(&path))),
     };
     let members: Vec<&Member> = fields.rest().collect();
@@ -97,7 +118,7 @@ fn policy_name(name: &str, fields: &mut Fields<'_, '_>) -> Option<PolicyName> {
 fn entry(member: &Member, path: &KeyPath, surroundings: &Surroundings, sink: &mut Sink) -> Option<PolicyEntry> {
     let path = path.key(&member.key);
     if member.value.members().is_none() && !member.value.is_null() {
-        let near = nearest(&member.key, ["required", "allow_unsigned", "directory"].into_iter());
+        let near = nearest(&member.key, ["required", "allow_unsigned", "directory", "keys"].into_iter());
         let message = format!("expected a map with settings of a policy, found {}", member.value.shown());
         let mistake = Mistake::error(DiagnosticKind::WrongType, message)
             .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));

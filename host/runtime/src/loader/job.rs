@@ -1,6 +1,7 @@
 //! What the compile thread does for one policy.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use portcullis_model::Digest;
 use wasmtime::component::Component;
@@ -11,6 +12,7 @@ use crate::cache::{Cache, Kind};
 use crate::engine::Engine;
 use crate::inspect::Inspection;
 use crate::snapshot::{SnapshotError, snapshot};
+use crate::step::Timings;
 use crate::store::chain;
 use crate::template::{Configuration, StartError, Template};
 
@@ -70,11 +72,12 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn run(self) -> Result<(Key, Prepared), LoadError> {
-        let (key, component, without_snapshot) = self.compile()?;
+    pub(super) fn run(self) -> Result<(Key, Prepared, Timings), LoadError> {
+        let mut timings = Timings::default();
+        let (key, component, without_snapshot) = self.compile(&mut timings)?;
         let template = Template::link(&self.engine, &component, &self.inspection, false)?;
         self.keep(Kind::Policy, key, without_snapshot.as_deref(), &component);
-        Ok((key, Prepared { template: Arc::new(template), without_snapshot }))
+        Ok((key, Prepared { template: Arc::new(template), without_snapshot }, timings))
     }
 
     fn keep(&self, kind: Kind, key: Key, without_snapshot: Option<&str>, component: &Component) {
@@ -98,19 +101,26 @@ impl Job {
         Ok(component)
     }
 
-    fn compile(&self) -> Result<(Key, Component, Option<String>), LoadError> {
-        let compile = |wasm: &[u8]| Component::new(self.engine.main(), wasm).map_err(LoadError::Compile);
+    fn compile(&self, timings: &mut Timings) -> Result<(Key, Component, Option<String>), LoadError> {
         let policy = Key::of_policy(&self.engine, self.digest);
         let draft = |instrumented: &[u8]| self.draft(instrumented);
-        match snapshot(&self.engine, &self.wasm, &self.inspection, &self.budget, &self.configuration, draft) {
-            Ok(frozen) => Ok((policy, compile(&frozen)?, None)),
+        let frozen =
+            snapshot(&self.engine, &self.wasm, &self.inspection, &self.budget, &self.configuration, timings, draft);
+        let compile = |wasm: &[u8], timings: &mut Timings| {
+            let started = Instant::now();
+            let component = Component::new(self.engine.main(), wasm).map_err(LoadError::Compile);
+            timings.compile += started.elapsed();
+            component
+        };
+        match frozen {
+            Ok(frozen) => Ok((policy, compile(&frozen, timings)?, None)),
             // Its own refusal of settings or packs, which compiling it again would not change.
             Err(SnapshotError::Start(StartError::Configure(refused))) => Err(StartError::Configure(refused).into()),
             Err(error) => {
                 // What is in the module itself stays so with other settings, and the code serves them too.
                 let inherent = matches!(error, SnapshotError::Refused(_));
                 let key = if inherent { Key::of_module(&self.engine, self.inspection.digest) } else { policy };
-                Ok((key, compile(&self.wasm)?, Some(chain(&error))))
+                Ok((key, compile(&self.wasm, timings)?, Some(chain(&error))))
             }
         }
     }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use portcullis_gates::{Isolation, Mode, OnFault};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{Pack, PolicyName, Rights};
+use portcullis_signatures::Trust;
 
 use crate::budget::Budget;
 
@@ -59,6 +60,18 @@ impl PolicyConfig {
     }
 }
 
+/// What is taken from the policies folder though no trusted key signed it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Unsigned {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Packs: data for policies that are there already.
+    Packs,
+    /// Packs, and modules with their settings.
+    All,
+}
+
 /// What the operator says of all policies.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StoreConfig {
@@ -66,8 +79,10 @@ pub struct StoreConfig {
     pub policies: Vec<PolicyConfig>,
     /// Policies without which their gates stay shut; nothing means the whole bundle.
     pub required: Option<Vec<PolicyName>>,
-    /// True where modules without signature are taken from the policies folder.
-    pub allow_unsigned: bool,
+    /// What is taken from the policies folder though no trusted key signed it.
+    pub unsigned: Unsigned,
+    /// Keys whose signatures count.
+    pub trust: Trust,
     /// The policies folder.
     pub folder: Option<PathBuf>,
 }

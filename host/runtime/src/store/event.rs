@@ -29,6 +29,15 @@ pub enum PolicyEvent {
         /// Why, with its causes.
         reason: String,
     },
+    /// An operator went back to a former policy, or forth again.
+    Moved {
+        /// Its name.
+        policy: PolicyName,
+        /// The version that judged before.
+        from: String,
+        /// The version that judges now.
+        to: String,
+    },
     /// A new set judges from now on.
     Published {
         /// Its generation.
@@ -53,6 +62,9 @@ impl PolicyEvent {
             Self::Removed { policy } => tracing::info!(target: "portcullis::policies", %policy, "policy removed"),
             Self::Refused { what, reason } => {
                 tracing::warn!(target: "portcullis::policies", what, reason, "refused; nothing changes by it");
+            }
+            Self::Moved { policy, from, to } => {
+                tracing::warn!(target: "portcullis::policies", %policy, from, to, "an operator moved a policy");
             }
             Self::Published { generation } => {
                 tracing::info!(target: "portcullis::policies", generation, "policies published");

@@ -8,6 +8,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use portcullis_model::PolicyName;
 use portcullis_model::json::Value;
+use portcullis_signatures::{LARGEST_BUNDLE, LARGEST_SIGNATURE};
 
 use crate::inspect::LARGEST_MODULE;
 use crate::pack::{PackError, PackFile};
@@ -53,36 +54,52 @@ pub enum FileError {
     /// It is a pack that does not say for whom.
     #[error("the pack names no policy; hint: add `policy: NAME`")]
     NoPolicy,
+    /// It is a signature, and what it would sign is not there.
+    #[error("it signs `{0}`, which is not there")]
+    SignsNothing(String),
     /// It is nothing that belongs here.
-    #[error("it is no .wasm, .yaml, .pack.yaml or .minisig")]
+    #[error("it is no .wasm, .yaml, .pack.yaml, .bundle or .minisig")]
     Unknown,
+}
+
+/// A file as it was read, with its signature where there is one.
+#[derive(Debug, Default)]
+pub(crate) struct Dropped {
+    pub(crate) file: String,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) signature: Option<Vec<u8>>,
 }
 
 /// Files of one name that are no pack.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
-    pub(crate) wasm: Option<Vec<u8>>,
-    pub(crate) settings: Option<Value>,
+    pub(crate) module: Option<Dropped>,
+    pub(crate) settings: Option<(Dropped, Value)>,
 }
 
 /// What the folder holds.
 #[derive(Debug, Default)]
 pub(crate) struct Folder {
     pub(crate) groups: BTreeMap<PolicyName, Group>,
-    pub(crate) packs: Vec<(String, PackFile)>,
+    pub(crate) packs: Vec<(Dropped, PackFile)>,
+    pub(crate) bundles: Vec<Dropped>,
     /// Files that were not read, with the reason.
     pub(crate) refused: Vec<(String, FileError)>,
+    /// Signatures, by the name of the file that they sign.
+    signatures: BTreeMap<String, Vec<u8>>,
 }
 
 /// What a file is, by its name.
-enum Kind {
+pub(crate) enum Kind {
     Module(PolicyName),
     Settings(PolicyName),
-    Signature(PolicyName),
+    /// Of the file of that name.
+    Signature(String),
     Pack,
+    Bundle,
 }
 
-fn kind(name: &str) -> Result<Kind, FileError> {
+pub(crate) fn kind(name: &str) -> Result<Kind, FileError> {
     let policy = |name: &str| PolicyName::parse(name).map_err(FileError::Name);
     if name.strip_suffix(".pack.yaml").or_else(|| name.strip_suffix(".pack.yml")).is_some() {
         return Ok(Kind::Pack);
@@ -90,8 +107,10 @@ fn kind(name: &str) -> Result<Kind, FileError> {
     match name.rsplit_once('.') {
         Some((stem, "wasm")) => policy(stem).map(Kind::Module),
         Some((stem, "yaml" | "yml")) => policy(stem).map(Kind::Settings),
-        // `minisign` signs `x.wasm` as `x.wasm.minisig`.
-        Some((stem, "minisig")) => policy(stem.strip_suffix(".wasm").unwrap_or(stem)).map(Kind::Signature),
+        Some((_, "bundle")) => Ok(Kind::Bundle),
+        // `minisign` signs `x.wasm` as `x.wasm.minisig`; the short form is for modules, which most signatures are for.
+        Some((stem, "minisig")) if stem.contains('.') => Ok(Kind::Signature(stem.to_owned())),
+        Some((stem, "minisig")) => Ok(Kind::Signature(format!("{stem}.wasm"))),
         Some(_) | None => Err(FileError::Unknown),
     }
 }
@@ -99,8 +118,9 @@ fn kind(name: &str) -> Result<Kind, FileError> {
 /// Returns the policy that a file belongs to by its name.
 pub(crate) fn policy_of(name: &str) -> Option<PolicyName> {
     match kind(name) {
-        Ok(Kind::Module(policy) | Kind::Settings(policy) | Kind::Signature(policy)) => Some(policy),
-        Ok(Kind::Pack) | Err(_) => None,
+        Ok(Kind::Module(policy) | Kind::Settings(policy)) => Some(policy),
+        Ok(Kind::Signature(signed)) if !signed.ends_with(".minisig") => policy_of(&signed),
+        Ok(Kind::Signature(_) | Kind::Pack | Kind::Bundle) | Err(_) => None,
     }
 }
 
@@ -132,35 +152,62 @@ impl Folder {
                 folder.refused.push((name, error));
             }
         }
+        folder.hand_out_signatures();
         Ok(folder)
+    }
+
+    /// Lays each signature beside what it signs.
+    fn hand_out_signatures(&mut self) {
+        let modules = self.groups.values_mut().filter_map(|group| group.module.as_mut());
+        for dropped in modules {
+            dropped.signature = self.signatures.remove(&dropped.file);
+        }
+        let settings = self.groups.values_mut().filter_map(|group| group.settings.as_mut().map(|(dropped, _)| dropped));
+        for dropped in settings.chain(self.packs.iter_mut().map(|(dropped, _)| dropped)) {
+            dropped.signature = self.signatures.remove(&dropped.file);
+        }
+        for (signed, _) in std::mem::take(&mut self.signatures) {
+            // What was not read is reported itself.
+            if !self.refused.iter().any(|(name, _)| *name == signed) {
+                self.refused.push((format!("{signed}.minisig"), FileError::SignsNothing(signed)));
+            }
+        }
     }
 
     fn take(&mut self, directory: &Dir, name: &str, left: &mut usize) -> Result<(), FileError> {
         let kind = kind(name)?;
         let most = match kind {
             Kind::Module(_) => LARGEST_MODULE,
-            Kind::Settings(_) | Kind::Signature(_) | Kind::Pack => LARGEST_YAML,
+            Kind::Bundle => LARGEST_BUNDLE,
+            Kind::Signature(_) => LARGEST_SIGNATURE,
+            Kind::Settings(_) | Kind::Pack => LARGEST_YAML,
         };
         let bytes = read(directory, name, most)?;
         *left = left.checked_sub(bytes.len()).ok_or(FileError::Folder)?;
+        let dropped = |bytes| Dropped { file: name.to_owned(), bytes, signature: None };
         match kind {
-            Kind::Module(policy) => self.groups.entry(policy).or_default().wasm = Some(bytes),
+            Kind::Module(policy) => self.groups.entry(policy).or_default().module = Some(dropped(bytes)),
             Kind::Settings(policy) => {
                 let settings = parse_yaml(&bytes).map_err(FileError::Settings)?;
-                self.groups.entry(policy).or_default().settings = Some(settings);
+                self.groups.entry(policy).or_default().settings = Some((dropped(bytes), settings));
             }
-            // It belongs to a module, which is taken on the operator's word as long as signatures are not verified.
-            Kind::Signature(_) => {}
+            Kind::Signature(signed) => {
+                self.signatures.insert(signed, bytes);
+            }
             Kind::Pack => {
-                let pack = PackFile::parse(&bytes).map_err(FileError::Pack)?;
-                if pack.policy.is_none() {
-                    return Err(FileError::NoPolicy);
-                }
-                self.packs.push((name.to_owned(), pack));
+                let pack = parse_pack(&bytes)?;
+                self.packs.push((dropped(bytes), pack));
             }
+            Kind::Bundle => self.bundles.push(dropped(bytes)),
         }
         Ok(())
     }
+}
+
+/// Parses a pack that says for whom it is.
+pub(crate) fn parse_pack(bytes: &[u8]) -> Result<PackFile, FileError> {
+    let pack = PackFile::parse(bytes).map_err(FileError::Pack)?;
+    if pack.policy.is_none() { Err(FileError::NoPolicy) } else { Ok(pack) }
 }
 
 /// Reads a file that only its owner, or root, may have written. Links are followed inside of the folder only.

@@ -1,28 +1,52 @@
-//! Which version of each pack is used: never an older one than was seen.
+//! Which version of each pack, signed policy and bundle is used: never an older one than was seen.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
-use portcullis_model::{Pack, PolicyName};
+use portcullis_model::{Digest, Pack, PolicyName};
 
-use super::wanted::{Plan, RefusedError};
+use super::refused::{BundleRefused, RefusedError};
+use super::wanted::Plan;
 use crate::pack::{PackFile, compare_versions};
 
-/// The newest pack seen, by policy and name.
+/// A pack of the folder.
+#[derive(Clone, Debug)]
+pub(crate) struct DroppedPack {
+    pub(crate) file: String,
+    pub(crate) policy: PolicyName,
+    pub(crate) pack: PackFile,
+}
+
+/// The newest of everything that has versions.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct SeenPacks {
+pub(crate) struct Seen {
+    /// Packs that are used, by policy and name.
     newest: BTreeMap<(PolicyName, String), Pack>,
     /// Versions known from an earlier process, whose data is not.
     floors: BTreeMap<(PolicyName, String), String>,
+    /// Versions of policies that a key signed.
+    policies: BTreeMap<PolicyName, String>,
+    /// Versions of bundles, with the digest of the manifest where it is known.
+    bundles: BTreeMap<PolicyName, (String, Option<Digest>)>,
 }
 
-impl SeenPacks {
+impl Seen {
+    /// Remembers what an earlier process saw: of a pack, or of a policy where the pack is empty.
     pub(crate) fn remember_version(&mut self, policy: PolicyName, pack: String, version: String) {
-        self.floors.insert((policy, pack), version);
+        if pack.is_empty() {
+            self.policies.insert(policy, version);
+        } else {
+            self.floors.insert((policy, pack), version);
+        }
     }
 
-    /// Returns the newest version seen of each pack.
+    /// Remembers a bundle that an earlier process saw.
+    pub(crate) fn remember_bundle(&mut self, bundle: PolicyName, version: String) {
+        self.bundles.insert(bundle, (version, None));
+    }
+
+    /// Returns the newest version seen of each pack, and of each signed policy with an empty pack.
     pub(crate) fn versions(&self) -> Vec<(PolicyName, String, String)> {
         let mut versions = self.floors.clone();
         for (key, pack) in &self.newest {
@@ -31,7 +55,80 @@ impl SeenPacks {
                 version.clone_from(&pack.version);
             }
         }
-        versions.into_iter().map(|((policy, name), version)| (policy, name, version)).collect()
+        let policies = self.policies.iter().map(|(name, version)| (name.clone(), String::new(), version.clone()));
+        versions.into_iter().map(|((policy, name), version)| (policy, name, version)).chain(policies).collect()
+    }
+
+    /// Returns the newest version seen of each bundle.
+    pub(crate) fn bundle_versions(&self) -> Vec<(PolicyName, String)> {
+        self.bundles.iter().map(|(name, (version, _))| (name.clone(), version.clone())).collect()
+    }
+
+    /// Refuses an older bundle, and another one of the same version.
+    pub(crate) fn check_bundle(&self, name: &PolicyName, version: &str, digest: Digest) -> Result<(), BundleRefused> {
+        let Some((seen, known)) = self.bundles.get(name) else { return Ok(()) };
+        match compare_versions(version, seen) {
+            Ordering::Less => Err(BundleRefused::Older { version: version.to_owned(), seen: seen.clone() }),
+            Ordering::Equal if known.is_some_and(|known| known != digest) => {
+                Err(BundleRefused::SameVersion { version: version.to_owned() })
+            }
+            Ordering::Equal | Ordering::Greater => Ok(()),
+        }
+    }
+
+    /// Returns true where a bundle of that version counted before.
+    pub(crate) fn has_bundle(&self, name: &PolicyName, version: &str) -> bool {
+        self.bundles.get(name).is_some_and(|(seen, _)| compare_versions(version, seen) == Ordering::Equal)
+    }
+
+    /// Takes a bundle as the newest of its name.
+    pub(crate) fn admit_bundle(&mut self, name: PolicyName, version: String, digest: Digest) {
+        self.bundles.insert(name, (version, Some(digest)));
+    }
+
+    /// Returns the version seen of a signed policy, where this one is older.
+    pub(crate) fn newer_policy(&self, name: &PolicyName, version: &str) -> Option<String> {
+        self.policies.get(name).filter(|seen| compare_versions(version, seen) == Ordering::Less).cloned()
+    }
+
+    /// Takes a version as the newest of a signed policy, or, going back, as the one that counts.
+    pub(crate) fn admit_policy(&mut self, name: PolicyName, version: String) {
+        self.policies.insert(name, version);
+    }
+
+    /// Refuses an older pack, another one of the same version, and one that has expired when it comes.
+    pub(crate) fn check_pack(&self, policy: &PolicyName, file: &PackFile, now: SystemTime) -> Result<(), RefusedError> {
+        let pack = &file.pack;
+        if let Some(seen) = self.floor_above(policy, pack) {
+            return Err(RefusedError::OlderPack { version: pack.version.clone(), seen });
+        }
+        let newest = self.newest.get(&(policy.clone(), pack.name.clone()));
+        if let Some(seen) = newest {
+            match compare_versions(&pack.version, &seen.version) {
+                Ordering::Less => {
+                    let (version, seen) = (pack.version.clone(), seen.version.clone());
+                    return Err(RefusedError::OlderPack { version, seen });
+                }
+                Ordering::Equal if seen.data != pack.data => {
+                    return Err(RefusedError::SameVersion { version: pack.version.clone() });
+                }
+                Ordering::Equal | Ordering::Greater => {}
+            }
+        }
+        // Else whoever holds back what is newer could bring in any old one.
+        if file.is_expired(now) && !self.has_pack(policy, pack) {
+            return Err(RefusedError::ExpiredPack { version: pack.version.clone() });
+        }
+        Ok(())
+    }
+
+    /// Returns true where a pack of that version counted before, in this process or an earlier one.
+    fn has_pack(&self, policy: &PolicyName, pack: &Pack) -> bool {
+        let key = (policy.clone(), pack.name.clone());
+        let newest = self.newest.get(&key).map(|newest| &newest.version);
+        // The floor may be above a pack of the binary, which counts meanwhile.
+        let mut seen = newest.into_iter().chain(self.floors.get(&key));
+        seen.any(|seen| compare_versions(&pack.version, seen) == Ordering::Equal)
     }
 
     /// Gives each wanted policy the newest packs, and refuses those that went back. Returns alarms of expired ones.
@@ -48,26 +145,22 @@ impl SeenPacks {
                     let reason = format!("pack `{}` {} is older than {seen}, used before", pack.name, pack.version);
                     alarms.push((wanted.name.to_string(), reason));
                 }
-                drop(self.admit(&wanted.name, pack));
+                self.admit_embedded(&wanted.name, pack);
             }
         }
-        for (file, pack) in files {
-            let Some(policy) = pack.policy.clone() else { continue };
+        for DroppedPack { file, policy, pack } in files {
             if !plan.wanted.contains_key(&policy) {
                 plan.refused.push((file, RefusedError::NoSuchPolicy(policy)));
                 continue;
             }
-            if pack.is_expired(now) {
-                alarms.push((file.clone(), format!("pack `{}` {} has expired", pack.pack.name, pack.pack.version)));
-            }
-            let PackFile { pack, .. } = pack;
-            let admitted = match self.floor_above(&policy, &pack) {
-                Some(seen) => Err(RefusedError::OlderPack { version: pack.version.clone(), seen }),
-                None => self.admit(&policy, &pack),
-            };
-            if let Err(refused) = admitted {
+            if let Err(refused) = self.check_pack(&policy, &pack, now) {
                 plan.refused.push((file, refused));
+                continue;
             }
+            if pack.is_expired(now) {
+                alarms.push((file, format!("pack `{}` {} has expired", pack.pack.name, pack.pack.version)));
+            }
+            self.newest.insert((policy, pack.pack.name.clone()), pack.pack);
         }
         for (name, wanted) in &mut plan.wanted {
             let own = self.newest.iter().filter(|((policy, _), _)| policy == name);
@@ -82,22 +175,12 @@ impl SeenPacks {
         (compare_versions(&pack.version, floor) == Ordering::Less).then(|| floor.clone())
     }
 
-    fn admit(&mut self, policy: &PolicyName, pack: &Pack) -> Result<(), RefusedError> {
+    /// Takes a pack of the binary, unless a newer one counts.
+    fn admit_embedded(&mut self, policy: &PolicyName, pack: &Pack) {
         let key = (policy.clone(), pack.name.clone());
-        if let Some(seen) = self.newest.get(&key) {
-            match compare_versions(&pack.version, &seen.version) {
-                Ordering::Less => {
-                    let (version, seen) = (pack.version.clone(), seen.version.clone());
-                    return Err(RefusedError::OlderPack { version, seen });
-                }
-                Ordering::Equal if seen.data != pack.data => {
-                    return Err(RefusedError::SameVersion { version: pack.version.clone() });
-                }
-                Ordering::Equal => return Ok(()),
-                Ordering::Greater => {}
-            }
+        let is_newer = |seen: &Pack| compare_versions(&pack.version, &seen.version) == Ordering::Greater;
+        if self.newest.get(&key).is_none_or(is_newer) {
+            self.newest.insert(key, pack.clone());
         }
-        self.newest.insert(key, pack.clone());
-        Ok(())
     }
 }

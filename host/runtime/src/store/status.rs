@@ -6,7 +6,7 @@ use portcullis_gates::{Isolation, Mode, OnFault, PolicySource};
 use portcullis_model::{Digest, GateName, PolicyName, Rights};
 
 use super::config::Options;
-use super::update::Current;
+use super::update::{Current, Inner};
 use crate::budget::Budget;
 use crate::inspect::Capability;
 use crate::loader::StartKind;
@@ -22,6 +22,10 @@ pub struct PolicyStatus {
     pub summary: String,
     /// Where it came from.
     pub source: PolicySource,
+    /// What the operator calls the key that signed it; nothing for what is embedded, placed by the config, or unsigned.
+    pub signed_by: Option<String>,
+    /// The bundle of the folder that it came with, as name and version.
+    pub bundle: Option<(PolicyName, String)>,
     /// Digest of its module.
     pub module: Digest,
     /// Digest over module, settings and packs.
@@ -44,6 +48,10 @@ pub struct PolicyStatus {
     pub budget: Budget,
     /// How its evaluations start.
     pub start: StartKind,
+    /// The version that `rollback` puts in its place, or, after a rollback, that `promote` does.
+    pub former: Option<String>,
+    /// True where an operator went back to it.
+    pub rolled_back: bool,
     /// Its packs, as name and version.
     pub packs: Vec<(String, String)>,
     /// True where its gates stay shut without it.
@@ -57,27 +65,32 @@ pub struct PolicyStatus {
 }
 
 impl Current {
-    pub(super) fn status(&self, required: bool) -> PolicyStatus {
-        let Options { mode, on_fault, isolation, budget, .. } = self.wanted.options;
+    pub(super) fn status(&self, inner: &Inner) -> PolicyStatus {
+        let Options { on_fault, isolation, budget, .. } = self.wanted.options;
+        let name = &self.wanted.name;
         PolicyStatus {
             name: self.wanted.name.clone(),
             version: self.loaded.description.version.clone(),
             summary: self.loaded.description.summary.clone(),
             source: self.wanted.source.clone(),
+            signed_by: self.wanted.signer.key.clone(),
+            bundle: self.wanted.bundle.as_ref().map(|source| (source.name.clone(), source.version.clone())),
             module: self.loaded.inspection.digest,
             digest: self.loaded.digest,
             size: self.loaded.inspection.size,
             gates: self.loaded.gates().to_vec(),
             capabilities: self.loaded.inspection.capabilities.clone(),
             rights: self.active.rights,
-            mode,
+            mode: self.active.mode,
             on_fault,
             isolation,
             budget,
             start: self.loaded.start.clone(),
             packs: self.wanted.packs.iter().map(|pack| (pack.name.clone(), pack.version.clone())).collect(),
-            required,
-            loosened: self.wanted.options.loosened(),
+            former: inner.former.get(name).map(|former| former.loaded.description.version.clone()),
+            rolled_back: inner.held.contains_key(name),
+            required: inner.required.contains(name),
+            loosened: Options { mode: self.active.mode, ..self.wanted.options }.loosened(),
             cached: self.loaded.cached,
             took: self.loaded.took,
         }

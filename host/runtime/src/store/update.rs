@@ -2,17 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
-use portcullis_gates::{ActivePolicy, Fault, PolicySet};
+use portcullis_gates::{ActivePolicy, Fault, Mode, PolicySet, PolicySource};
 use portcullis_model::{GateName, PolicyName};
 
+use super::bundles::{Broken, BrokenBundles};
+use super::config::StoreConfig;
 use super::event::chain;
-use super::packs::SeenPacks;
+use super::packs::Seen;
+use super::pipeline::{Pipeline, Pipelines};
 use super::wanted::{Plan, Wanted};
 use super::{PolicyEvent, PolicyStore, lock};
 use crate::inspect::Inspection;
 use crate::loader::{LoadError, Loaded};
+use crate::step::Step;
 use crate::template::StartError;
 
 /// A policy did not come to be.
@@ -22,6 +26,14 @@ pub enum PolicyError {
     /// Its module, settings or packs are no good.
     #[error("it could not be loaded")]
     Load(#[from] LoadError),
+    /// A key signed it, and its version is older than one that was seen.
+    #[error("version {version} of it is older than {seen}, which was seen before; hint: `portcullis policy rollback`")]
+    Older {
+        /// Its version.
+        version: String,
+        /// The version seen.
+        seen: String,
+    },
     /// It calls itself otherwise.
     #[error("it calls itself `{0}`; hint: name the file after it")]
     Name(PolicyName),
@@ -31,6 +43,16 @@ pub enum PolicyError {
 }
 
 impl PolicyError {
+    /// Returns the step at which it failed.
+    fn step(&self) -> &'static str {
+        match self {
+            Self::Load(LoadError::Inspect(_)) | Self::Older { .. } | Self::Name(_) => "verify",
+            Self::Load(LoadError::Compile(_) | LoadError::Link(_) | LoadError::Thread(_)) => "compile",
+            Self::Load(LoadError::Start(_)) => "configure",
+            Self::SelfTest(_) => "self-test",
+        }
+    }
+
     /// Returns true where the same may go well another time.
     fn is_of_the_moment(&self) -> bool {
         matches!(
@@ -50,14 +72,25 @@ pub struct SelfTestError(pub String);
 
 #[derive(Clone, Default)]
 pub(super) struct Inner {
-    pub(super) seen: SeenPacks,
+    pub(super) seen: Seen,
     pub(super) required: Vec<PolicyName>,
     pub(super) current: BTreeMap<PolicyName, Current>,
     /// Policies that could not be loaded: trying the same again takes as long and ends the same.
     pub(super) failed: BTreeMap<PolicyName, Failed>,
     /// What was refused last time, so that a file that stays broken is reported once and not at every look.
     pub(super) refused: Vec<(String, String)>,
+    /// What an operator should look at, as of the last look.
+    pub(super) concerns: Vec<(String, String)>,
     pub(super) missing: Vec<(PolicyName, Vec<GateName>)>,
+    pub(super) pipelines: Pipelines,
+    /// Bundles with a policy that could not be loaded.
+    broken: BrokenBundles,
+    /// What judged in the place of each policy before: resident, so that going back takes no time.
+    pub(super) former: BTreeMap<PolicyName, Current>,
+    /// What an operator went back from: not taken again as it is.
+    pub(super) held: BTreeMap<PolicyName, Wanted>,
+    /// Counts what operators decided: an update that began before has to begin anew.
+    pub(super) interventions: u64,
 }
 
 /// A policy that could not be loaded.
@@ -72,6 +105,9 @@ pub(super) struct Failed {
 /// A policy that met a limit of time or of slots may do so because the machine was busy: it gets this many more tries.
 const MORE_TRIES: u32 = 2;
 
+/// What is said of a policy that an operator went back from.
+const ROLLED_BACK: &str = "it was rolled back; hint: `portcullis policy promote` puts it in its place again";
+
 /// A policy that is in the set.
 #[derive(Clone)]
 pub(super) struct Current {
@@ -80,75 +116,158 @@ pub(super) struct Current {
     pub(super) active: Arc<ActivePolicy>,
 }
 
+/// What an attempt to bring policies in line came to.
+struct Attempt {
+    draft: Inner,
+    changed: bool,
+    refused: Vec<(String, String)>,
+    /// What is told once the attempt stands.
+    events: Vec<PolicyEvent>,
+}
+
 impl PolicyStore {
     /// Brings what there is in line with what there should be. Returns true where the set changed. The caller holds
     /// `updating`.
     pub(super) fn update(&self) -> bool {
         let config = lock(&self.config).clone();
         let distrusted = self.loader.alarms();
-        let mut draft = self.lock().clone();
-        draft.required =
-            config.required.clone().unwrap_or_else(|| self.bundle.iter().map(|bundled| bundled.name.clone()).collect());
-        let mut plan = Plan::new(&self.bundle, &config);
-        let alarms = draft.seen.settle(&mut plan, SystemTime::now());
-        let mut refused: Vec<_> = plan.refused.iter().map(|(what, error)| (what.clone(), chain(error))).collect();
-        let mut changed = false;
-        for wanted in plan.wanted.values() {
-            match self.bring_once(&mut draft, wanted) {
-                Ok(new) => changed |= new,
-                Err(reason) => refused.push((wanted.name.to_string(), reason)),
+        let mut before = self.lock().clone();
+        let mut broken = before.broken.clone();
+        // What was compiled for an attempt is found again by the next while it is held here.
+        let mut compiled = Vec::new();
+        let mut attempt = loop {
+            let attempt = self.attempt(&config, before.clone(), &broken);
+            let failed = attempt.broken();
+            if failed.is_empty() {
+                // An operator went back or forth meanwhile: that counts, and what was to be done is done on top of it.
+                let inner = self.lock();
+                if inner.interventions == before.interventions {
+                    break attempt;
+                }
+                before = inner.clone();
             }
+            // Of a bundle with a policy that failed, nothing may stand: once more without it. Each turn takes one out.
+            broken.extend(failed);
+            compiled.push(attempt);
+        };
+        // What may go well another time is tried at the next look.
+        broken.retain(|_, broken| broken.stays);
+        attempt.draft.broken = broken;
+        self.commit(attempt, &before, distrusted)
+    }
+
+    /// Makes an attempt count.
+    fn commit(&self, attempt: Attempt, before: &Inner, distrusted: u64) -> bool {
+        let Attempt { mut draft, changed, refused, events } = attempt;
+        for event in events {
+            self.tell(event);
         }
-        changed |= self.remove_unwanted(&mut draft, &plan, &mut refused);
-        changed |= draft.note_missing(&plan);
         let distrusted = self.loader.alarms() - distrusted;
         if distrusted > 0 {
             let reason = format!("{distrusted} files were not trusted; what they held was compiled anew");
             self.tell(PolicyEvent::Alarm { what: "cache".to_owned(), reason });
         }
-        for (what, reason) in alarms.into_iter().filter(|_| changed) {
-            self.tell(PolicyEvent::Alarm { what, reason });
+        for (what, reason) in draft.concerns.iter().filter(|concern| !before.concerns.contains(concern)) {
+            self.tell(PolicyEvent::Alarm { what: what.clone(), reason: reason.clone() });
         }
-        for (what, reason) in refused.iter().filter(|refusal| !draft.refused.contains(refusal)) {
+        for (what, reason) in refused.iter().filter(|refusal| !before.refused.contains(refusal)) {
+            draft.note_refused(what, reason);
             self.tell(PolicyEvent::Refused { what: what.clone(), reason: reason.clone() });
         }
         draft.refused = refused;
-        *self.lock() = draft;
+        let mut inner = self.lock();
+        if inner.interventions == before.interventions {
+            *inner = draft;
+        }
+        drop(inner);
         // From now on there is something to give way to.
         self.loader.give_way();
         changed
     }
 
+    /// Tries to bring what there is in line, without the bundles that are known to be broken.
+    fn attempt(&self, config: &StoreConfig, mut draft: Inner, broken: &BrokenBundles) -> Attempt {
+        draft.required =
+            config.required.clone().unwrap_or_else(|| self.bundle.iter().map(|bundled| bundled.name.clone()).collect());
+        let now = SystemTime::now();
+        let mut plan = Plan::new(&self.bundle, config, &draft.seen, broken, now);
+        draft.concerns = std::mem::take(&mut plan.alarms);
+        let expired = draft.seen.settle(&mut plan, now);
+        draft.concerns.extend(expired);
+        let refused = plan.refused.iter().map(|(what, error)| (what.clone(), chain(error))).collect();
+        draft.failed.retain(|name, _| plan.wanted.contains_key(name));
+        let mut attempt = Attempt { draft, changed: false, refused, events: Vec::new() };
+        for wanted in plan.wanted.values() {
+            match self.bring_once(&mut attempt, wanted) {
+                Ok(new) => attempt.changed |= new,
+                Err(reason) => attempt.refused.push((wanted.name.to_string(), reason)),
+            }
+        }
+        attempt.changed |= attempt.remove_unwanted(&plan);
+        attempt.changed |= attempt.draft.note_missing(&plan);
+        for source in plan.bundles {
+            attempt.draft.seen.admit_bundle(source.name, source.version, source.digest);
+        }
+        attempt
+    }
+
     /// Makes a wanted policy current, unless the same failed before.
-    fn bring_once(&self, inner: &mut Inner, wanted: &Wanted) -> Result<bool, String> {
+    fn bring_once(&self, attempt: &mut Attempt, wanted: &Wanted) -> Result<bool, String> {
+        let inner = &mut attempt.draft;
+        match inner.held.get(&wanted.name) {
+            Some(held) if held.is_same(wanted) => return Err(ROLLED_BACK.to_owned()),
+            Some(_) => drop(inner.held.remove(&wanted.name)),
+            None => {}
+        }
         let before = inner.failed.remove(&wanted.name).filter(|failed| failed.wanted.is_same(wanted));
         if let Some(failed) = before.as_ref().filter(|failed| failed.tries == 0) {
             inner.failed.insert(wanted.name.clone(), failed.clone());
             return Err(failed.reason.clone());
         }
-        self.bring(inner, wanted).map_err(|error| {
+        let began = (SystemTime::now(), Instant::now());
+        self.bring(attempt, wanted).map_err(|error| {
             let reason = chain(&error);
             let left = before.map_or(MORE_TRIES, |failed| failed.tries - 1);
             let tries = if error.is_of_the_moment() { left } else { 0 };
             let failed = Failed { wanted: wanted.clone(), reason: reason.clone(), tries };
-            inner.failed.insert(wanted.name.clone(), failed);
+            attempt.draft.failed.insert(wanted.name.clone(), failed);
+            attempt.draft.pipelines.add(Pipeline {
+                what: wanted.name.to_string(),
+                version: None,
+                began: began.0,
+                steps: vec![Step::failed(error.step(), began.1.elapsed(), reason.clone())],
+                generation: None,
+            });
             reason
         })
     }
 
     /// Makes a wanted policy current. Returns false where it was already; on an error the old one stays.
-    fn bring(&self, inner: &mut Inner, wanted: &Wanted) -> Result<bool, PolicyError> {
+    fn bring(&self, attempt: &mut Attempt, wanted: &Wanted) -> Result<bool, PolicyError> {
+        let inner = &mut attempt.draft;
         if inner.current.get(&wanted.name).is_some_and(|current| current.wanted.is_same(wanted)) {
             return Ok(false);
         }
+        let began = SystemTime::now();
         let loaded = self.loader.load(&wanted.wasm, &wanted.settings, &wanted.packs, &wanted.options.budget)?;
         if loaded.description.name != wanted.name {
             return Err(PolicyError::Name(loaded.description.name.clone()));
         }
+        let version = loaded.description.version.clone();
+        if wanted.signer.key.is_some()
+            && let Some(seen) = inner.seen.newer_policy(&wanted.name, &version)
+        {
+            return Err(PolicyError::Older { version, seen });
+        }
+        let mut steps = vec![wanted.verified()];
+        steps.extend(loaded.steps.iter().cloned());
         let evaluator = loaded.evaluator(wanted.options.budget, wanted.options.isolation);
         if let Some(test) = &self.self_test {
+            let testing = Instant::now();
             test(&loaded, &evaluator).map_err(PolicyError::SelfTest)?;
+            steps.push(Step::done("self-test", testing.elapsed()));
         }
+        steps.push(Step::done(mode_step(wanted.options.mode), Duration::ZERO));
         let active = ActivePolicy {
             description: Arc::clone(&loaded.description),
             digest: loaded.digest,
@@ -159,28 +278,67 @@ impl PolicyStore {
             on_fault: wanted.options.on_fault,
             evaluator: Arc::new(evaluator),
         };
-        self.tell(PolicyEvent::Loaded {
+        attempt.events.push(PolicyEvent::Loaded {
             policy: wanted.name.clone(),
-            version: loaded.description.version.clone(),
+            version: version.clone(),
             start: loaded.start.to_string(),
             cached: loaded.cached,
         });
+        let what = wanted.name.to_string();
+        inner.pipelines.add(Pipeline { what, version: Some(version.clone()), began, steps, generation: None });
+        if wanted.signer.key.is_some() {
+            inner.seen.admit_policy(wanted.name.clone(), version);
+        }
         let current = Current { wanted: wanted.clone(), loaded, active: Arc::new(active) };
-        inner.current.insert(wanted.name.clone(), current);
+        if let Some(former) = inner.current.insert(wanted.name.clone(), current) {
+            inner.former.insert(wanted.name.clone(), former);
+        }
         Ok(true)
+    }
+}
+
+fn mode_step(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Enforce => "enforce",
+        Mode::Shadow => "shadow",
+        Mode::Off => "off",
+    }
+}
+
+impl Attempt {
+    /// Returns bundles with a policy that failed.
+    fn broken(&self) -> BrokenBundles {
+        let failed = self.draft.failed.values();
+        let of_bundle = |failed: &Failed| {
+            let source = failed.wanted.bundle.as_ref()?;
+            let broken = Broken {
+                digest: source.digest,
+                policy: failed.wanted.name.clone(),
+                reason: failed.reason.clone(),
+                stays: failed.tries == 0,
+            };
+            Some((source.file.clone(), broken))
+        };
+        failed.filter_map(of_bundle).collect()
     }
 
     /// Removes what is no longer wanted, but for what is required: that stays.
-    fn remove_unwanted(&self, inner: &mut Inner, plan: &Plan, refused: &mut Vec<(String, String)>) -> bool {
-        let gone: Vec<_> = inner.current.keys().filter(|name| !plan.wanted.contains_key(*name)).cloned().collect();
+    fn remove_unwanted(&mut self, plan: &Plan) -> bool {
+        let unwanted = |(name, _): &(&PolicyName, &Current)| !plan.wanted.contains_key(*name);
+        let gone: Vec<_> = self.draft.current.iter().filter(unwanted).map(|(name, _)| name.clone()).collect();
         let mut changed = false;
         for name in gone {
-            if inner.required.contains(&name) {
-                refused.push((name.to_string(), "it is required: removing it is refused and it stays".to_owned()));
-            } else if plan.folder_read && !plan.unread.contains(&name) {
-                inner.current.remove(&name);
+            let bundle = self.draft.current.get(&name).and_then(|current| current.wanted.bundle.as_ref());
+            let unread =
+                plan.unread.contains(&name) || bundle.is_some_and(|source| plan.unread_bundles.contains(&source.file));
+            if self.draft.required.contains(&name) {
+                self.refused.push((name.to_string(), "it is required: removing it is refused and it stays".to_owned()));
+            } else if plan.folder_read && !unread {
+                self.draft.current.remove(&name);
+                self.draft.former.remove(&name);
+                self.draft.held.remove(&name);
                 changed = true;
-                self.tell(PolicyEvent::Removed { policy: name });
+                self.events.push(PolicyEvent::Removed { policy: name });
             }
         }
         changed
@@ -188,6 +346,20 @@ impl PolicyStore {
 }
 
 impl Inner {
+    /// Notes that a file was refused before anything of it was loaded, unless its policy has noted so itself.
+    fn note_refused(&mut self, what: &str, reason: &str) {
+        if self.failed.values().any(|failed| failed.wanted.name.as_str() == what) {
+            return;
+        }
+        self.pipelines.add(Pipeline {
+            what: what.to_owned(),
+            version: None,
+            began: SystemTime::now(),
+            steps: vec![Step::failed("verify", Duration::ZERO, reason)],
+            generation: None,
+        });
+    }
+
     /// Notes which required policies are not there. Returns true where that changed.
     fn note_missing(&mut self, plan: &Plan) -> bool {
         let required = self.required.iter().cloned();
@@ -214,12 +386,23 @@ impl Inner {
 }
 
 impl Wanted {
+    /// Returns the step in which somebody vouched for it.
+    fn verified(&self) -> Step {
+        match (&self.signer.key, &self.source) {
+            (Some(key), _) => Step::noted("verify", self.verifying, format!("signed by {key}")),
+            (None, PolicySource::Bundle) => Step::noted("verify", self.verifying, "embedded"),
+            (None, PolicySource::Config(_)) => Step::noted("verify", self.verifying, "placed by the config"),
+            (None, PolicySource::Folder(_)) => Step::noted("verify", self.verifying, "unsigned"),
+        }
+    }
+
     /// Returns true where nothing that matters differs.
-    fn is_same(&self, other: &Self) -> bool {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         self.wasm == other.wasm
             && self.settings == other.settings
             && self.packs == other.packs
             && self.options == other.options
             && self.source == other.source
+            && self.signer == other.signer
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -9,8 +10,12 @@ use portcullis_gates::PolicySource;
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{Pack, PolicyName};
 
+use super::bundles::{self, BrokenBundles, Parts, Source};
 use super::config::{BundledPolicy, Options, PolicyConfig, StoreConfig};
-use super::folder::{self, FileError, Folder};
+use super::folder::{self, Dropped, FileError, Folder, Group};
+use super::packs::{DroppedPack, Seen};
+use super::refused::{BundleRefused, RefusedError};
+use super::vouch::{self, Signer};
 use crate::inspect::LARGEST_MODULE;
 use crate::pack::PackFile;
 
@@ -48,64 +53,39 @@ pub(crate) struct Wanted {
     pub(crate) settings: Value,
     pub(crate) packs: Vec<Pack>,
     pub(crate) options: Options,
-}
-
-/// Something in the folder or the config that changes nothing.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RefusedError {
-    /// A file of the folder has the name of a policy of the bundle.
-    #[error(
-        "the folder may add policies, not replace or configure `{0}` of the bundle; hint: use `policies:` in the config"
-    )]
-    Loosens(PolicyName),
-    /// A file of the folder has the name of a policy that the config places elsewhere.
-    #[error("the config says where `{0}` is; the folder may not replace it")]
-    ConfigPlaces(PolicyName),
-    /// Settings without a module.
-    #[error("there is no module of that name in the folder")]
-    NoModule,
-    /// A module that no key vouches for.
-    #[error(
-        "it has no signature that this version can verify; hint: set `policies.allow_unsigned: true` in the config to take unsigned modules"
-    )]
-    Unsigned,
-    /// A pack for a policy that is not there.
-    #[error("there is no policy `{0}` that the pack could be for")]
-    NoSuchPolicy(PolicyName),
-    /// A pack of an older version than was seen.
-    #[error("version {version} of the pack is older than {seen}, which was seen before")]
-    OlderPack {
-        /// Its version.
-        version: String,
-        /// The version seen.
-        seen: String,
-    },
-    /// A pack of the same version with other data.
-    #[error("the pack differs from what was seen as version {version}; hint: raise its version")]
-    SameVersion {
-        /// Its version.
-        version: String,
-    },
-    /// A file was not read.
-    #[error("it was not read")]
-    File(#[from] FileError),
+    pub(crate) signer: Signer,
+    /// The bundle of the folder that it is part of.
+    pub(crate) bundle: Option<Source>,
+    /// How long it took to read it and to find out who vouches for it.
+    pub(crate) verifying: Duration,
 }
 
 /// Everything that should be there, and what was refused on the way.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) wanted: BTreeMap<PolicyName, Wanted>,
-    pub(crate) packs: Vec<(String, PackFile)>,
+    pub(crate) packs: Vec<DroppedPack>,
+    pub(crate) bundles: Vec<Source>,
     pub(crate) refused: Vec<(String, RefusedError)>,
-    /// Policies whose files could not be read: they do not count as removed.
+    /// What has expired since it counts.
+    pub(crate) alarms: Vec<(String, String)>,
+    /// Policies whose files could not be read or are refused: they do not count as removed.
     pub(crate) unread: BTreeSet<PolicyName>,
+    /// Files of bundles that are refused: what of them counts does not count as removed.
+    pub(crate) unread_bundles: BTreeSet<String>,
     /// False where the folder itself could not be read: nothing that it added counts as removed then.
     pub(crate) folder_read: bool,
 }
 
 impl Plan {
-    pub(crate) fn new(bundle: &[BundledPolicy], config: &StoreConfig) -> Self {
+    /// Plans from what is there now. Bundles in `broken` are left out.
+    pub(crate) fn new(
+        bundle: &[BundledPolicy],
+        config: &StoreConfig,
+        seen: &Seen,
+        broken: &BrokenBundles,
+        now: SystemTime,
+    ) -> Self {
         let mut plan = Self { folder_read: true, ..Self::default() };
         for bundled in bundle {
             plan.add_bundled(bundled, config.policy(&bundled.name));
@@ -115,7 +95,16 @@ impl Plan {
         }
         if let Some(path) = &config.folder {
             match Folder::read(path) {
-                Ok(folder) => plan.add_folder(folder, bundle, config),
+                Ok(mut folder) => {
+                    let bundles = std::mem::take(&mut folder.bundles);
+                    let packs = std::mem::take(&mut folder.packs);
+                    plan.add_folder(folder, bundle, config);
+                    for dropped in bundles {
+                        let parts = bundles::read(&dropped, &plan, bundle, config, seen, broken, now);
+                        plan.add_bundle(dropped.file, parts);
+                    }
+                    plan.add_packs(packs, config);
+                }
                 Err(error) => {
                     plan.folder_read = false;
                     plan.refused.push((path.display().to_string(), error.into()));
@@ -133,6 +122,9 @@ impl Plan {
             settings: laid_over(&bundled.settings, config.map(|config| &config.settings)),
             packs: bundled.packs.clone(),
             options: Options::of(config),
+            signer: Signer::default(),
+            bundle: None,
+            verifying: Duration::ZERO,
         };
         self.wanted.insert(bundled.name.clone(), wanted);
     }
@@ -158,6 +150,9 @@ impl Plan {
                     ),
                     packs: bundled.map(|wanted| wanted.packs.clone()).unwrap_or_default(),
                     options: Options::of(Some(config)),
+                    signer: Signer::default(),
+                    bundle: None,
+                    verifying: Duration::ZERO,
                 };
                 self.wanted.insert(config.name.clone(), wanted);
             }
@@ -176,39 +171,96 @@ impl Plan {
             self.refused.push((name, error.into()));
         }
         for (name, group) in folder.groups {
-            let placed = config.policy(&name).is_some_and(|config| config.path.is_some());
-            let refused = if bundle.iter().any(|bundled| bundled.name == name) {
-                Some(RefusedError::Loosens(name.clone()))
-            } else if placed {
-                Some(RefusedError::ConfigPlaces(name.clone()))
-            } else if group.wasm.is_none() {
-                Some(RefusedError::NoModule)
-            } else if !config.allow_unsigned {
-                Some(RefusedError::Unsigned)
-            } else {
-                None
-            };
-            if let Some(refused) = refused {
-                self.refused.push((name.to_string(), refused));
-                continue;
+            match group_of(&name, group, bundle, config) {
+                Ok(wanted) => {
+                    self.wanted.insert(name, wanted);
+                }
+                Err(refused) => {
+                    // What is refused changes nothing: a policy of that name that judges goes on. Without its module it
+                    // was taken away.
+                    if !matches!(refused, RefusedError::NoModule) {
+                        self.unread.insert(name.clone());
+                    }
+                    self.refused.push((name.to_string(), refused));
+                }
             }
-            let own = config.policy(&name);
-            let wanted = Wanted {
-                name: name.clone(),
-                source: PolicySource::Folder(format!("{name}.wasm")),
-                wasm: Module::Read(group.wasm.unwrap_or_default().into()),
-                settings: laid_over(&group.settings.unwrap_or(Value::Null), own.map(|config| &config.settings)),
-                packs: Vec::new(),
-                options: Options::of(own),
-            };
-            self.wanted.insert(name, wanted);
         }
-        self.packs = folder.packs;
+    }
+
+    fn add_bundle(&mut self, file: String, parts: Result<Parts, BundleRefused>) {
+        match parts {
+            Ok(Parts { source, wanted, packs, alarm }) => {
+                self.wanted.extend(wanted.into_iter().map(|wanted| (wanted.name.clone(), wanted)));
+                self.packs.extend(packs);
+                self.alarms.extend(alarm.map(|reason| (file, reason)));
+                self.bundles.push(source);
+            }
+            Err(refused) => {
+                self.unread_bundles.insert(file.clone());
+                self.refused.push((file, refused.into()));
+            }
+        }
+    }
+
+    fn add_packs(&mut self, packs: Vec<(Dropped, PackFile)>, config: &StoreConfig) {
+        for (dropped, pack) in packs {
+            let Some(policy) = pack.policy.clone() else { continue };
+            let module = self.wanted.get(&policy).map(|wanted| &*wanted.wasm);
+            match vouch::pack(config, &policy, module, &dropped) {
+                Ok(()) => self.packs.push(DroppedPack { file: dropped.file, policy, pack }),
+                Err(refused) => self.refused.push((dropped.file, refused)),
+            }
+        }
     }
 }
 
+/// Returns the policy that a group of files is.
+fn group_of(
+    name: &PolicyName,
+    group: Group,
+    bundle: &[BundledPolicy],
+    config: &StoreConfig,
+) -> Result<Wanted, RefusedError> {
+    let began = Instant::now();
+    let own = config.policy(name);
+    let bundled = bundle.iter().find(|bundled| bundled.name == *name);
+    if own.is_some_and(|own| own.path.is_some()) {
+        return Err(RefusedError::ConfigPlaces(name.clone()));
+    }
+    let Some(module) = group.module else {
+        return Err(bundled.map_or(RefusedError::NoModule, |_| RefusedError::Loosens(name.clone())));
+    };
+    // Of a name that the folder may not have anyway, the signature is not what is wrong.
+    let may_anybody = config.trust.keys().iter().any(|key| key.may_loosen);
+    if bundled.is_some() && !may_anybody {
+        return Err(RefusedError::Loosens(name.clone()));
+    }
+    let signer = vouch::module(config, name, &module)?;
+    if bundled.is_some() && !signer.may_loosen {
+        return Err(RefusedError::Loosens(name.clone()));
+    }
+    let settings = match group.settings {
+        Some((dropped, settings)) => {
+            vouch::settings(config, name, &dropped)?;
+            settings
+        }
+        None => bundled.map_or(Value::Null, |bundled| bundled.settings.clone()),
+    };
+    Ok(Wanted {
+        name: name.clone(),
+        source: PolicySource::Folder(module.file),
+        wasm: Module::Read(module.bytes.into()),
+        settings: laid_over(&settings, own.map(|config| &config.settings)),
+        packs: bundled.map(|bundled| bundled.packs.clone()).unwrap_or_default(),
+        options: Options::of(own),
+        signer,
+        bundle: None,
+        verifying: began.elapsed(),
+    })
+}
+
 /// Lays members over settings. Nothing over nothing stays nothing: the policy's own defaults.
-fn laid_over(settings: &Value, over: Option<&Object>) -> Value {
+pub(crate) fn laid_over(settings: &Value, over: Option<&Object>) -> Value {
     let Some(over) = over.filter(|over| !over.is_empty()) else {
         return settings.clone();
     };

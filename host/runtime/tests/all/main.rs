@@ -14,5 +14,6 @@ mod chain;
 mod guest;
 mod hostile;
 mod inert;
+mod signed;
 mod snapshots;
 mod stores;

@@ -9,7 +9,8 @@ use portcullis_gates::{Gates, Mode, NoJournal, PolicySource};
 use portcullis_model::json::Value;
 use portcullis_model::{GateName, Pack, PolicyName};
 use portcullis_runtime::{
-    BundledPolicy, Loader, PolicyConfig, PolicyEvent, PolicyStore, SelfTestError, StoreConfig, Watching, parse_yaml,
+    BundledPolicy, Loader, PolicyConfig, PolicyEvent, PolicyStore, SelfTestError, StoreConfig, Unsigned, Watching,
+    parse_yaml,
 };
 use tempfile::TempDir;
 
@@ -49,7 +50,7 @@ impl Home {
             packs: vec![pack("1.0.0", "[a]")],
         };
         let mut stated =
-            StoreConfig { allow_unsigned: true, folder: Some(folder.path().to_owned()), ..StoreConfig::default() };
+            StoreConfig { unsigned: Unsigned::All, folder: Some(folder.path().to_owned()), ..StoreConfig::default() };
         config(&mut stated);
         let loader = Loader::without_cache(engine()).unwrap();
         let store = Arc::new(store(PolicyStore::new(loader, vec![bundled], stated)));
@@ -162,7 +163,7 @@ fn a_module_must_be_called_as_it_calls_itself() {
 
 #[test]
 fn an_unsigned_module_takes_the_operators_word() {
-    let home = Home::with(|config| config.allow_unsigned = false, |store| store);
+    let home = Home::with(|config| config.unsigned = Unsigned::Packs, |store| store);
     home.drop("other.wasm", named("other", ""));
     home.expect_refused("other", "allow_unsigned");
 }
@@ -215,16 +216,6 @@ fn a_pack_that_an_earlier_process_has_outgrown_is_refused() {
     let home = Home::with(|_| {}, |store| store.with_seen_versions([seen]));
     home.drop("iocs.pack.yaml", "policy: guest\nname: iocs\nversion: 2.0.0\ndata: []");
     home.expect_refused("iocs.pack.yaml", "older than 3.0.0");
-}
-
-#[test]
-fn an_expired_pack_alarms_and_counts() {
-    let home = Home::new();
-    let mut events = home.store.events();
-    home.drop("iocs.pack.yaml", "policy: guest\nname: iocs\nversion: 2\nexpires: 2001-01-01\ndata: [a, b]");
-    assert!(home.refresh());
-    let told: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).collect();
-    assert!(told.iter().any(|event| matches!(event, PolicyEvent::Alarm { .. })), "{told:?}");
 }
 
 #[test]

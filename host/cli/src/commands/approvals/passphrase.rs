@@ -41,7 +41,7 @@ fn say(text: &str) {
 }
 
 /// Reads a passphrase from a file, `-` for standard input: its first line.
-pub(super) fn from_file(path: &Path) -> Result<String, Failure> {
+pub(crate) fn from_file(path: &Path) -> Result<String, Failure> {
     let doing = || format!("reading the passphrase from `{}`", path.display());
     let mut line = String::new();
     let read = if path == Path::new("-") {
@@ -54,7 +54,7 @@ pub(super) fn from_file(path: &Path) -> Result<String, Failure> {
 }
 
 /// Asks for a passphrase on the terminal, without showing it.
-pub(super) fn ask(prompt: &str) -> Result<String, Failure> {
+pub(crate) fn ask(prompt: &str) -> Result<String, Failure> {
     let hint = |failure: Failure| failure.hint("without a terminal, name a file with `--passphrase-file`");
     let doing = "asking for the passphrase on the terminal";
     let mut terminal =
