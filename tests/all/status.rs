@@ -1,6 +1,7 @@
 //! `portcullis status`: running gateways of a home, asked from another terminal.
 
 use std::process::Output;
+use std::time::{Duration, Instant};
 
 use portcullis_model::json::{Value, parse_str};
 use portcullis_model::object;
@@ -34,6 +35,54 @@ fn named<'a>(gateway: &'a Value, list: &str, name: &str) -> &'a Value {
     let things = gateway.get(list).and_then(Value::as_array).unwrap_or_default();
     let named = things.iter().find(|thing| thing.get("name").and_then(Value::as_str) == Some(name));
     named.unwrap_or_else(|| panic!("no {name} in {list}: {}", gateway.to_json()))
+}
+
+/// Waits until a gateway tells that of the server `files`.
+fn wait_for_phase(home: &Home, phase: &str) {
+    let end = Instant::now() + Duration::from_mins(2);
+    loop {
+        let told = gateways(home);
+        let found = named(told.first().expect("a gateway"), "servers", "files").get("phase").and_then(Value::as_str);
+        if found == Some(phase) {
+            return;
+        }
+        assert!(Instant::now() < end, "never {phase}: {told:?}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+#[test]
+fn servers_that_an_operator_stops_are_withdrawn_until_they_are_let_run_again_and_later_gateways_start_none() {
+    let home = home("");
+    let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
+    client.tools_once(|tools| !tools.is_empty());
+    assert!(run(&home, &["stop"]).status.success());
+    wait_for_phase(&home, "disabled");
+    let refused = client.call("mcp__files__plain", object! { "text" => "a" }.into());
+    assert!(refused.message.to_json().contains("no tool of this name"), "{refused:?}");
+    let text = String::from_utf8(run(&home, &["status"]).stdout).expect("the output is text");
+    assert!(text.contains("stopped by the operator"), "{text}");
+    // A change of the config starts none either.
+    let config = std::fs::read_to_string(home.path().join("config.yaml")).expect("the config is there");
+    std::fs::write(home.path().join("config.yaml"), format!("{config}  more: {{command: /nonexistent/more}}\n"))
+        .expect("the config is written");
+    assert!(run(&home, &["reload"]).status.success());
+    let end = Instant::now() + Duration::from_mins(2);
+    let more = || gateways(&home).iter().any(|gateway| gateway.to_json().contains("\"more\""));
+    while !more() {
+        assert!(Instant::now() < end, "the config was never read");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    wait_for_phase(&home, "disabled");
+    drop(client);
+
+    let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
+    client.tools();
+    wait_for_phase(&home, "disabled");
+    assert!(run(&home, &["resume"]).status.success());
+    wait_for_phase(&home, "ready");
+    client.tools_once(|tools| tools.iter().any(|tool| tool.to_json().contains("mcp__files__plain")));
+    client.call("mcp__files__plain", object! { "text" => "a" }.into()).result();
 }
 
 #[test]

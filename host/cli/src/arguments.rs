@@ -56,6 +56,15 @@ pub(crate) enum Command {
     /// Shows all running gateways of the home: servers, what they were used for, policies, sessions
     #[cfg(unix)]
     Status(Format),
+    /// Has all running gateways of the home look at their config now
+    #[cfg(unix)]
+    Reload(Format),
+    /// Stops every server of the home, of gateways that run and of those that start later
+    #[cfg(unix)]
+    Stop(Format),
+    /// Lets the servers run again
+    #[cfg(unix)]
+    Resume(Format),
     /// Shows and answers the questions of running gateways
     #[cfg(unix)]
     #[command(subcommand)]

@@ -3,6 +3,8 @@
 #[cfg(unix)]
 pub(crate) mod approvals;
 pub(crate) mod check;
+#[cfg(unix)]
+pub(crate) mod control;
 pub(crate) mod demo;
 pub(crate) mod grants;
 pub(crate) mod http;

@@ -1,4 +1,4 @@
-//! Takes changes of the config while the gateway runs.
+//! Takes changes of the config while the gateway runs, and those of the switch that stops its servers.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,11 +10,13 @@ use portcullis_mcp::Gateway;
 use portcullis_mcp::status::ConfigChanges;
 use portcullis_runtime::{PolicyStore, StoreConfig};
 use portcullis_store::Home;
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::commands::serve::report;
 use crate::failure::one_line;
 use crate::policies::{folder, store_config};
+use crate::stop;
 
 /// The file is looked at this often, by its path: so it does not matter whether it is written, replaced, or a link. Reports
 /// of the system would have to be of its folder, which is that of the database, and each record of it would be one.
@@ -32,12 +34,21 @@ type Stamp = Option<(SystemTime, u64, u64)>;
 /// What a change of the config has to reach.
 pub(crate) struct ConfigWatch {
     pub(crate) home: Home,
-    pub(crate) source: Source,
+    /// The file that it was read from; nothing where no file can change.
+    pub(crate) source: Option<Source>,
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) policies: Arc<PolicyStore>,
     pub(crate) gates: Arc<Gates>,
     /// What of the config that runs is not the gateway's own.
     pub(crate) running: Running,
+    /// The config that counts, as it was last taken.
+    pub(crate) config: Config,
+    /// What of the file is not in use, and why.
+    pub(crate) note: Option<String>,
+    /// True while every server is stopped.
+    pub(crate) stopped: bool,
+    /// Told by an operator to look at once.
+    pub(crate) look: Arc<Notify>,
 }
 
 /// What of a config counts beside servers.
@@ -55,23 +66,31 @@ impl Running {
 }
 
 impl ConfigWatch {
-    /// Follows the file until the task is ended. Looks at once where the process is told to (SIGHUP).
+    /// Follows the file and the switch until the task is ended. Looks at once where the process is told to (SIGHUP), or an
+    /// operator asks.
     pub(crate) async fn follow(mut self) {
         let mut told = Told::new();
-        let mut known = stamp(&self.source.path).await;
+        let mut known = self.stamp().await;
         loop {
-            let by_signal = tokio::select! {
+            let by_wish = tokio::select! {
                 () = tokio::time::sleep(LOOK) => false,
                 () = told.reload() => true,
+                () = self.look.notified() => true,
             };
-            let mut now = stamp(&self.source.path).await;
-            if now == known && !by_signal {
+            let home = self.home.clone();
+            // Should looking break, nothing runs.
+            let is_set = tokio::task::spawn_blocking(move || stop::is_set(&home)).await.unwrap_or(true);
+            if is_set != self.stopped {
+                self.switch();
+            }
+            let mut now = self.stamp().await;
+            if self.source.is_none() || (now == known && !by_wish) {
                 continue;
             }
             let until = Instant::now() + LONGEST_SETTLE;
             loop {
                 tokio::time::sleep(SETTLE).await;
-                let later = stamp(&self.source.path).await;
+                let later = self.stamp().await;
                 if later == now || Instant::now() >= until {
                     break;
                 }
@@ -91,9 +110,40 @@ impl ConfigWatch {
         }
     }
 
+    async fn stamp(&self) -> Stamp {
+        match &self.source {
+            Some(source) => stamp(&source.path).await,
+            None => None,
+        }
+    }
+
+    /// Stops every server, or lets them run again.
+    fn switch(&mut self) {
+        self.stopped = !self.stopped;
+        if self.stopped {
+            tracing::warn!("the operator stops every server");
+        } else {
+            tracing::warn!("the operator lets servers run again");
+        }
+        self.gateway.reconfigure(&self.in_force());
+        self.show_note();
+    }
+
+    /// Returns what of the config counts now.
+    fn in_force(&self) -> Config {
+        if self.stopped { stop::without_servers(&self.config) } else { self.config.clone() }
+    }
+
+    fn show_note(&self) {
+        let notes: Vec<&str> = self.stopped.then_some(stop::NOTE).into_iter().chain(self.note.as_deref()).collect();
+        self.gateway.set_config_note((!notes.is_empty()).then(|| notes.join("; ")));
+    }
+
     /// Reads the config and takes it, unless it is none.
     fn take(&mut self) {
-        let Source { path, origin } = &self.source;
+        let Some(Source { path, origin }) = &self.source else {
+            return;
+        };
         let config = match Config::read(path, *origin, &Surroundings::process()) {
             Ok(config) => config,
             Err(error) => {
@@ -111,7 +161,8 @@ impl ConfigWatch {
             return self.refuse(&one_line(&mistake.to_string().replace('\n', "; ")));
         }
         let mut notes = self.take_policies(&config);
-        let changes = self.gateway.reconfigure(&config);
+        self.config = config.clone();
+        let changes = self.gateway.reconfigure(&self.in_force());
         if changes == ConfigChanges::default() {
             tracing::info!("the config was read again: no server differs");
         } else {
@@ -133,13 +184,15 @@ impl ConfigWatch {
         for note in &notes {
             tracing::warn!("{note}");
         }
-        self.gateway.set_config_note((!notes.is_empty()).then(|| notes.join("; ")));
+        self.note = (!notes.is_empty()).then(|| notes.join("; "));
+        self.show_note();
     }
 
     /// Changes nothing, and says why.
-    fn refuse(&self, reason: &str) {
+    fn refuse(&mut self, reason: &str) {
         tracing::error!(reason, "the changed config cannot be used: the former one still counts");
-        self.gateway.set_config_note(Some(format!("the changed config cannot be used: {reason}")));
+        self.note = Some(format!("the changed config cannot be used: {reason}"));
+        self.show_note();
     }
 
     /// Takes what the config says of policies, which judge whatever else changed. Returns what needs a restart.

@@ -57,6 +57,12 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         #[cfg(unix)]
         Command::Status(format) => reporting().and_then(|()| commands::status::run(&settings, format)),
         #[cfg(unix)]
+        Command::Reload(format) => reporting().and_then(|()| commands::control::reload(&settings, format)),
+        #[cfg(unix)]
+        Command::Stop(format) => reporting().and_then(|()| commands::control::stop(&settings, format)),
+        #[cfg(unix)]
+        Command::Resume(format) => reporting().and_then(|()| commands::control::resume(&settings, format)),
+        #[cfg(unix)]
         Command::Approvals(approvals) => reporting().and_then(|()| commands::approvals::run(&settings, &approvals)),
         Command::Grants(grants) => reporting().and_then(|()| match &grants {
             Grants::List(list) => commands::grants::list(&settings, list),

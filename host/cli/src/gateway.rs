@@ -11,6 +11,7 @@ use portcullis_model::Secret;
 use portcullis_runtime::{PolicyEvent, PolicyStore, Unsigned, Watching};
 use portcullis_store::{Home, Retention, SqliteStore, StoreOptions};
 use portcullis_supervisor::Launcher;
+use tokio::sync::Notify;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
@@ -19,7 +20,7 @@ use crate::config_watch::{ConfigWatch, Running};
 use crate::failure::OrExit as _;
 #[cfg(unix)]
 use crate::operator::{Surface, Watched};
-use crate::{Exit, Failure, policies, stderr_log};
+use crate::{Exit, Failure, policies, stderr_log, stop};
 
 /// Threads that carry messages. The work of a message is tens of microseconds and its waits are on pipes: one thread, two
 /// and a runtime without threads of its own measure alike (echo of 100 bytes, alone and 16 at once), and with two a
@@ -58,6 +59,10 @@ pub struct Composition {
     gates: Arc<Gates>,
     /// Where clients are served, once they are.
     front: Arc<OnceLock<String>>,
+    /// True where it was started while the servers of the home are stopped.
+    stopped: bool,
+    /// Has the config and the switch looked at now.
+    look: Arc<Notify>,
     /// Hears operators until it is dropped.
     #[cfg(unix)]
     surface: Option<Surface>,
@@ -130,7 +135,14 @@ impl Composition {
             pins: Some(Arc::clone(&store) as _),
             ..GatewayOptions::default()
         };
-        let gateway = Gateway::new(config, Arc::clone(&gates), options);
+        let stopped = stop::is_set(home);
+        let gateway = if stopped {
+            tracing::warn!("{}", stop::NOTE);
+            Gateway::new(&stop::without_servers(config), Arc::clone(&gates), options)
+        } else {
+            Gateway::new(config, Arc::clone(&gates), options)
+        };
+        gateway.set_config_note(stopped.then(|| stop::NOTE.to_owned()));
         // Listened to before anything is published, so that the first set counts.
         let events = policies.events();
         let loading = std::thread::Builder::new()
@@ -147,6 +159,8 @@ impl Composition {
             store,
             gates,
             front: Arc::default(),
+            stopped,
+            look: Arc::default(),
             #[cfg(unix)]
             surface: None,
             ready,
@@ -157,18 +171,20 @@ impl Composition {
     }
 
     /// Takes changes of the config from now on, where it was read from a file: servers that are new, gone or different, and
-    /// what it says of policies and names. A file that cannot be used changes nothing. Call it inside a tokio runtime.
+    /// what it says of policies and names. A file that cannot be used changes nothing. From now on, too, servers are stopped
+    /// and started as operators say (`portcullis stop`, `resume`). Call it inside a tokio runtime.
     pub fn watch_config(&mut self, home: &Home, config: &Config) {
-        let Some(source) = config.source.clone() else {
-            return;
-        };
         let watch = ConfigWatch {
             home: home.clone(),
-            source,
+            source: config.source.clone(),
             gateway: Arc::clone(&self.gateway),
             policies: Arc::clone(&self.policies),
             gates: Arc::clone(&self.gates),
             running: Running::of(home, config),
+            config: config.clone(),
+            note: None,
+            stopped: self.stopped,
+            look: Arc::clone(&self.look),
         };
         if let Some(former) = self.watching.replace(tokio::spawn(watch.follow())) {
             former.abort();
@@ -186,6 +202,7 @@ impl Composition {
                 policies: Arc::clone(&self.policies),
                 config: config.source.as_ref().map(|source| source.path.clone()),
                 front: Arc::clone(&self.front),
+                look: Arc::clone(&self.look),
                 since: SystemTime::now(),
             };
             self.surface = Some(Surface::open(home, watched, &config.approvals)?);

@@ -67,6 +67,7 @@ mod report;
 mod server_report;
 mod settings;
 mod stderr_log;
+mod stop;
 mod telemetry;
 
 pub use dispatch::main;

@@ -10,6 +10,7 @@
 //! | `{"do":"watch"}` | the same, at once and again after each change, until the connection ends |
 //! | `{"do":"answer","id":…,"allow":…,"for":…,"constrain":…,"passphrase":…}` | `{"done":"released"}` or `{"done":"kept"}` |
 //! | `{"do":"status"}` | lines `{"gateway":…}`, `{"fleet":…}`, `{"session":…}`, `{"policy":…}`, `{"server":…}`, then `{"end":true}` |
+//! | `{"do":"look"}` | `{"done":"looks"}`: at the config, and at whether servers are stopped |
 //! | `{"do":"rejudge"}` | `{"done":"rejudged"}` |
 //!
 //! Anything that fails is answered by `{"error":CODE,"message":…}`.

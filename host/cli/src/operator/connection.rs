@@ -121,6 +121,12 @@ impl Connection {
         }
     }
 
+    /// Has the gateway look at its config, and at whether servers are stopped.
+    pub(crate) async fn look(&mut self) -> Result<Outcome, ConnectionError> {
+        self.send(object! { "do" => "look" }).await?;
+        self.outcome().await
+    }
+
     /// Has the gateway judge again what stands on approvals.
     pub(crate) async fn rejudge(&mut self) -> Result<Outcome, ConnectionError> {
         self.send(object! { "do" => "rejudge" }).await?;

@@ -142,6 +142,10 @@ impl Desk {
                 "status" => self.status(&mut writer).await?,
                 "watch" => return self.watch(&mut reader, &mut writer).await,
                 "answer" => line::write(&mut writer, self.answer(&request, is_elsewhere).await).await?,
+                "look" => {
+                    self.watched.look.notify_one();
+                    line::write(&mut writer, object! { "done" => "looks" }).await?;
+                }
                 "rejudge" => {
                     self.watched.gates.forget_answers();
                     line::write(&mut writer, object! { "done" => "rejudged" }).await?;

@@ -10,6 +10,7 @@ use portcullis_mcp::status::FleetStatus;
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{Era, LabelFact, object};
 use portcullis_runtime::PolicyStore;
+use tokio::sync::Notify;
 
 use crate::{policy_report, server_report};
 
@@ -31,6 +32,8 @@ pub(crate) struct Watched {
     pub(crate) config: Option<PathBuf>,
     /// Where clients are served, once they are.
     pub(crate) front: Arc<OnceLock<String>>,
+    /// Has the config, and the switch that stops servers, looked at now.
+    pub(crate) look: Arc<Notify>,
     pub(crate) since: SystemTime,
 }
 

@@ -29,8 +29,8 @@ fn heard(approvals: &Approvals) -> Heard {
     let store = open_store(&home, &Config::default().journal).unwrap();
     let policies = Arc::new(policies::store(&home, &Config::default(), &store).unwrap());
     let front = Arc::default();
-    let watched =
-        Watched { gates: Arc::clone(&gates), gateway, policies, config: None, front, since: SystemTime::now() };
+    let (look, since) = (Arc::default(), SystemTime::now());
+    let watched = Watched { gates: Arc::clone(&gates), gateway, policies, config: None, front, look, since };
     let surface = Surface::open(&home, watched, approvals).unwrap();
     Heard { folder, home, gates, surface }
 }
