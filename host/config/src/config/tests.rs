@@ -114,6 +114,9 @@ fn every_documented_key_is_read() {
     headers: {X-Key: k}
     transport: SSE
     ssl_verify: ~/ca.pem
+    client_cert: ~/client.pem
+    client_key: ~/client-key.pem
+    strict_redirect_headers: true
     auth: OAuth
     oauth: {client_id: abc}
     sampling: {max_rpm: "5", model: small, allowed_models: [small]}
@@ -149,8 +152,23 @@ fn every_documented_key_is_read() {
     assert_eq!((url.as_str(), *legacy_sse), ("https://example.com/mcp", true));
     assert!(!remote.options.enabled);
     assert_eq!(remote.options.tls, TlsVerification::Authorities("/home/u/ca.pem".into()));
+    let identity = remote.options.client_identity.as_ref().unwrap();
+    assert_eq!(identity.certificate.to_str(), Some("/home/u/client.pem"));
+    assert_eq!(identity.key.as_ref().and_then(|key| key.to_str()), Some("/home/u/client-key.pem"));
+    assert!(!rendered(&config).contains("client_cert") && !rendered(&config).contains("strict_redirect_headers"));
     assert!(matches!(remote.options.authentication, Authentication::OAuth(_)));
     assert_eq!(remote.options.sampling.to_json(), r#"{"max_rpm":5,"model":"small","allowed_models":["small"]}"#);
+}
+
+#[test]
+fn what_is_set_for_certificates_and_redirects_and_has_no_effect_is_told() {
+    let config = parse(
+        "mcp_servers: {a: {url: 'https://example.com/', client_cert: [a.pem, b.pem, word], strict_redirect_headers: false}}",
+    );
+    let told: Vec<_> = config.diagnostics.iter().map(|diagnostic| diagnostic.kind).collect();
+    assert_eq!(told, [DiagnosticKind::NotSupported, DiagnosticKind::NotSupported], "{}", rendered(&config));
+    assert!(rendered(&config).contains("encrypted keys") && rendered(&config).contains("another origin"));
+    assert!(!rendered(&config).contains("word"));
 }
 
 #[test]

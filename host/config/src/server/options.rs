@@ -30,7 +30,7 @@ pub enum TlsVerification {
     Authorities(PathBuf),
 }
 
-/// A certificate of ours. Read and checked; not offered to endpoints yet.
+/// A certificate of ours, for endpoints that want one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientIdentity {
     /// PEM file of the certificate.

@@ -157,12 +157,19 @@ fn foreign_keys(fields: &mut Fields<'_, '_>) {
     for (key, hint) in [
         ("envFile", "write the variables under `env`, as `NAME: ${NAME}`"),
         ("identity_header", "write the header under `headers`"),
-        ("strict_redirect_headers", "custom headers never follow a redirect to another origin"),
     ] {
         if fields.raw(key).is_some_and(|node| !node.is_null()) {
             let place: Place = fields.key_place(key);
             let mistake = Mistake::warning(DiagnosticKind::NotSupported, "this key is not supported and has no effect");
             fields.report(key, place, mistake.hint(hint));
         }
+    }
+    // What it asks for is always so: redirects to another origin are not followed at all.
+    if fields.boolish("strict_redirect_headers") == Some(false) {
+        let place = fields.key_place("strict_redirect_headers");
+        let message = "redirects to another origin are not followed, with or without headers";
+        let mistake =
+            Mistake::warning(DiagnosticKind::NotSupported, message).hint("write the URL that the server redirects to");
+        fields.report("strict_redirect_headers", place, mistake);
     }
 }

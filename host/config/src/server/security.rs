@@ -36,8 +36,7 @@ pub(crate) fn verification(fields: &mut Fields<'_, '_>, surroundings: &Surroundi
     }
 }
 
-/// Reads `client_cert` and `client_key`. They are checked and reported: no endpoint is offered a certificate yet, and one
-/// that asks for it would answer with an error that says nothing.
+/// Reads `client_cert` and `client_key`. The files are read when the server is connected.
 pub(crate) fn client_identity(fields: &mut Fields<'_, '_>, surroundings: &Surroundings) -> Option<ClientIdentity> {
     let key = fields.text("client_key");
     let Some(node) = fields.get("client_cert") else {
@@ -62,9 +61,13 @@ pub(crate) fn client_identity(fields: &mut Fields<'_, '_>, surroundings: &Surrou
         }
         identity.key = Some(PathBuf::from(surroundings.expand(&key)));
     }
-    let message = "client certificates are not supported yet: the server will not see this one";
-    let place = fields.key_place("client_cert");
-    fields.report("client_cert", place, Mistake::warning(DiagnosticKind::NotSupported, message));
+    if identity.passphrase.is_some() {
+        let message = "encrypted keys are not supported yet: the server will not be connected with one";
+        let place = fields.key_place("client_cert");
+        let mistake = Mistake::warning(DiagnosticKind::NotSupported, message)
+            .hint("use a key file without passphrase that only you can read");
+        fields.report("client_cert", place, mistake);
+    }
     Some(identity)
 }
 

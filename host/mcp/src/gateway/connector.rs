@@ -18,7 +18,7 @@ use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress
 use crate::approver::shown;
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{Listable, Verb};
-use crate::transport::http::HttpFailure;
+use crate::transport::http::{HttpFailure, HttpSetupError};
 use crate::transport::stdio::{SpawnError, StderrSink};
 use crate::upstream::{
     BoxFuture, CallError, CallOptions, CloseReason, ConnectError, ConnectFailure, ConnectOptions, Eras, Incomplete,
@@ -54,6 +54,8 @@ impl Launcher for Connector {
             connect_timeout: options.connect_timeout,
             call_timeout: options.timeout,
             protocol: options.protocol,
+            tls: options.tls.clone(),
+            client_identity: options.client_identity.clone(),
             eras: Arc::clone(&self.eras),
             launcher: self.supervisor.clone(),
             log: self.stderr_log.as_ref().and_then(|log| log(&launching.get().entry.name)),
@@ -103,6 +105,9 @@ fn describe(error: &ConnectError) -> LaunchError {
         ConnectFailure::Timeout(_) => ("connect-timeout", true),
         ConnectFailure::Version(_) => ("protocol-version", false),
         ConnectFailure::Unsupported(_) => ("unsupported", false),
+        ConnectFailure::Http(
+            HttpSetupError::File { .. } | HttpSetupError::Pem { .. } | HttpSetupError::Encrypted { .. },
+        ) => ("certificate-file", false),
         ConnectFailure::Http(_) => ("not-an-endpoint", false),
         ConnectFailure::Launcher(_) => ("no-supervisor", false),
         ConnectFailure::Handshake(error) => (error.code(), true),

@@ -8,5 +8,6 @@ mod tls;
 pub use client::HttpClient;
 pub use error::{HttpFailure, HttpSetupError};
 pub use events::{Event, EventReader, Parsed};
+pub use tls::Trusted;
 
 pub(crate) use client::{Events, Reply};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use portcullis_config::Protocol;
+use portcullis_config::{ClientIdentity, Protocol, TlsVerification};
 use portcullis_model::json::Value;
 use portcullis_model::object;
 use portcullis_supervisor::Launcher;
@@ -24,6 +24,10 @@ pub struct ConnectOptions {
     pub protocol_version: String,
     /// Which era is spoken.
     pub protocol: Protocol,
+    /// How the certificate of an HTTP endpoint is checked.
+    pub tls: TlsVerification,
+    /// The certificate that is offered to an HTTP endpoint that wants one.
+    pub client_identity: Option<ClientIdentity>,
     /// What is known of the eras of servers, and where it is noted.
     pub eras: Arc<Eras>,
     /// How long start and handshake may take.
@@ -43,6 +47,8 @@ impl Default for ConnectOptions {
             client_info: object! { "name" => "portcullis", "version" => env!("CARGO_PKG_VERSION") }.into(),
             protocol_version: ProtocolVersion::LATEST_WITH_INITIALIZE.as_str().to_owned(),
             protocol: Protocol::Auto,
+            tls: TlsVerification::System,
+            client_identity: None,
             eras: Arc::default(),
             connect_timeout: Duration::from_mins(1),
             call_timeout: Duration::from_mins(5),

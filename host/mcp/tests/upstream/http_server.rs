@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use portcullis_model::json::{Value, parse};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 use crate::stateless_http;
 
@@ -24,25 +25,39 @@ pub(crate) struct Seen {
 /// The server; it ends with the runtime of its test.
 pub(crate) struct HttpServer {
     pub(crate) address: String,
+    scheme: &'static str,
     pub(crate) seen: Arc<Mutex<Vec<Seen>>>,
 }
 
 impl HttpServer {
     pub(crate) async fn start() -> Self {
+        Self::start_with(None).await
+    }
+
+    /// Starts it, with TLS where something is given that speaks it.
+    pub(crate) async fn start_with(tls: Option<TlsAcceptor>) -> Self {
+        let scheme = if tls.is_some() { "https" } else { "http" };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let seen = Arc::new(Mutex::new(Vec::new()));
         let all = Arc::clone(&seen);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, Arc::clone(&all)));
+                let (all, tls) = (Arc::clone(&all), tls.clone());
+                tokio::spawn(async move {
+                    let Some(tls) = tls else { return serve(stream, all).await };
+                    // It fails where the client does not believe it, or it the client.
+                    if let Ok(stream) = tls.accept(stream).await {
+                        serve(stream, all).await;
+                    }
+                });
             }
         });
-        Self { address, seen }
+        Self { address, scheme, seen }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
-        format!("http://{}{path}", self.address)
+        format!("{}://{}{path}", self.scheme, self.address)
     }
 
     pub(crate) fn seen(&self, method: &str) -> Vec<Seen> {
@@ -50,7 +65,7 @@ impl HttpServer {
     }
 }
 
-async fn serve(stream: TcpStream, all: Arc<Mutex<Vec<Seen>>>) {
+async fn serve(stream: impl AsyncRead + AsyncWrite + Unpin, all: Arc<Mutex<Vec<Seen>>>) {
     let mut stream = BufReader::new(stream);
     while let Some(seen) = request(&mut stream).await {
         all.lock().unwrap().push(seen.clone());
@@ -73,7 +88,7 @@ async fn serve(stream: TcpStream, all: Arc<Mutex<Vec<Seen>>>) {
     }
 }
 
-pub(crate) async fn request(stream: &mut BufReader<TcpStream>) -> Option<Seen> {
+pub(crate) async fn request(stream: &mut BufReader<impl AsyncRead + Unpin>) -> Option<Seen> {
     let mut line = String::new();
     stream.read_line(&mut line).await.ok().filter(|count| *count > 0)?;
     let mut words = line.split(' ');
@@ -143,6 +158,10 @@ fn answer(seen: &Seen, earlier: &[Seen]) -> Vec<String> {
 
 fn initialize(seen: &Seen, id: &str) -> Vec<String> {
     let path = seen.path.as_str();
+    if let Some((scheme, address)) = path.strip_prefix("/to/").and_then(|target| target.split_once('/')) {
+        let location = format!("Location: {scheme}://{address}/mcp\r\n");
+        return response("307 Temporary Redirect", &location, "");
+    }
     match path {
         "/html" => response("200 OK", "Content-Type: text/html\r\n", "<html></html>"),
         "/locked" => response("401 Unauthorized", "WWW-Authenticate: Bearer realm=\"x\"\r\n", ""),

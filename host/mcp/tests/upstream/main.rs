@@ -26,6 +26,7 @@ mod stateless_http;
 mod stateless_server;
 mod subscriptions;
 mod support;
+mod tls;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         rounds::trials(),
         sse::trials(),
         subscriptions::trials(),
+        tls::trials(),
     ]
     .into_iter()
     .flatten()

@@ -10,7 +10,7 @@ use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 
 use super::events::{EventReader, Parsed};
-use super::tls::install_provider;
+use super::tls::{Trusted, install_provider};
 use super::{HttpFailure, HttpSetupError};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -73,7 +73,7 @@ impl From<HttpFailure> for PostError {
 
 impl HttpClient {
     /// Prepares an endpoint. Nothing is sent yet.
-    pub fn new(url: &str, headers: &[(String, Secret)]) -> Result<Self, HttpSetupError> {
+    pub fn new(url: &str, headers: &[(String, Secret)], trusted: &Trusted) -> Result<Self, HttpSetupError> {
         install_provider();
         let url = Url::parse(url).map_err(|_| HttpSetupError::Url)?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -87,6 +87,8 @@ impl HttpClient {
         if url.scheme() == "http" {
             // No other origin is ever followed to, so the system's certificates need not be loaded.
             builder = builder.tls_certs_only([]);
+        } else {
+            builder = trusted.apply(builder);
         }
         let client = builder.build().map_err(HttpSetupError::Client)?;
         let headers = header_map(headers)?;

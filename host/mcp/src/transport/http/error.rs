@@ -1,6 +1,7 @@
 //! What goes wrong over HTTP.
 
 use std::error::Error;
+use std::path::PathBuf;
 
 /// A client could not be built from an entry.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +19,38 @@ pub enum HttpSetupError {
     /// A header is one of those in which arguments of calls are repeated.
     #[error("the header {0:?} cannot be set by an entry: it repeats an argument of a call")]
     Reserved(String),
+    /// A file that the entry names cannot be read.
+    #[error("`{key}`: the file {} cannot be read", path.display())]
+    File {
+        /// The key of the entry.
+        key: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file that the entry names does not hold what it should. Nothing of it is shown.
+    #[error("`{key}`: the file {} holds no {wanted} in PEM form", path.display())]
+    Pem {
+        /// The key of the entry.
+        key: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What it should hold.
+        wanted: &'static str,
+    },
+    /// The private key is encrypted.
+    #[error("`{key}`: the key in {} is encrypted, which is not supported; use a key that only you can read", path.display())]
+    Encrypted {
+        /// The key of the entry.
+        key: &'static str,
+        /// The file.
+        path: PathBuf,
+    },
+    /// Reading files broke.
+    #[error("the files of the entry could not be read")]
+    Broken,
     /// The HTTP client could not be built.
     #[error("the HTTP client could not be built")]
     Client(#[source] reqwest::Error),

@@ -15,7 +15,7 @@ use super::super::wire::{Sse, Wire, listen};
 use super::super::{CallError, ConnectOptions, Hello, Peer, Upstream};
 use super::negotiate::{Discovery, discover, initialize, probe_limit};
 use super::{ConnectFailure, Tasks};
-use crate::transport::http::{HttpClient, HttpFailure};
+use crate::transport::http::{HttpClient, HttpFailure, HttpSetupError, Trusted};
 
 /// So long a new connection waits until the stream of what the server says by itself is open: what is asked on a stream that
 /// is not, some SDKs drop. One round trip, unless the server sends nothing before it has something to say.
@@ -33,12 +33,14 @@ pub(super) async fn connect(
     let found = options.eras.get(&key);
     let limit = options.connect_timeout;
     let connecting = async {
+        let trusted = Trusted::read(options.tls.clone(), options.client_identity.clone()).await?;
+        let place = &Place { url, headers, trusted };
         if *legacy_sse || found == Some(Found::Sse) {
-            return sse(url, headers, &options, peer).await;
+            return sse(place, &options, peer).await;
         }
-        match streamable(url, headers, &options, found, Arc::clone(&peer)).await {
+        match streamable(place, &options, found, Arc::clone(&peer)).await {
             // Where an endpoint of the newest transport would be, one of the oldest may be.
-            Err(failure) if may_be_sse(&failure) => sse(url, headers, &options, peer).await.map_err(|_| failure),
+            Err(failure) if may_be_sse(&failure) => sse(place, &options, peer).await.map_err(|_| failure),
             outcome => outcome,
         }
     };
@@ -48,6 +50,19 @@ pub(super) async fn connect(
         Err(_) => options.eras.forget(&key),
     }
     result
+}
+
+/// Where a server is, and what it is shown.
+struct Place<'a> {
+    url: &'a str,
+    headers: &'a [(String, Secret)],
+    trusted: Trusted,
+}
+
+impl Place<'_> {
+    fn client(&self) -> Result<HttpClient, HttpSetupError> {
+        HttpClient::new(self.url, self.headers, &self.trusted)
+    }
 }
 
 fn found_as(shared: &Shared) -> Found {
@@ -65,13 +80,8 @@ fn may_be_sse(failure: &ConnectFailure) -> bool {
 }
 
 /// Connects over HTTP+SSE.
-async fn sse(
-    url: &str,
-    headers: &[(String, Secret)],
-    options: &ConnectOptions,
-    peer: Arc<dyn Peer>,
-) -> Result<Upstream, ConnectFailure> {
-    let sse = Sse::new(HttpClient::new(url, headers)?);
+async fn sse(place: &Place<'_>, options: &ConnectOptions, peer: Arc<dyn Peer>) -> Result<Upstream, ConnectFailure> {
+    let sse = Sse::new(place.client()?);
     let events = sse.open().await.map_err(|failure| ConnectFailure::Handshake(CallError::Http(failure)))?;
     let shared = Arc::new(Shared::new(Wire::Sse(sse), peer, options.call_timeout));
     let tasks = Tasks(vec![tokio::spawn(Sse::read(Arc::clone(&shared), events))]);
@@ -81,13 +91,12 @@ async fn sse(
 }
 
 async fn streamable(
-    url: &str,
-    headers: &[(String, Secret)],
+    place: &Place<'_>,
     options: &ConnectOptions,
     found: Option<Found>,
     peer: Arc<dyn Peer>,
 ) -> Result<Upstream, ConnectFailure> {
-    let client = HttpClient::new(url, headers)?;
+    let client = place.client()?;
     let shared = Arc::new(Shared::new(Wire::Http(client), peer, options.call_timeout));
     let (hello, era) = match shake_hands(&shared, options, found).await {
         Ok(shaken) => shaken,
