@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod abuse;
 mod approvals;
 mod arrows;
 mod commands;
@@ -12,6 +13,7 @@ mod fourteen_servers;
 mod hot_swap;
 mod journal;
 mod misbehaving;
+mod one_start_at_a_time;
 mod real_clients;
 mod real_servers;
 mod serving;

@@ -50,6 +50,7 @@ fn an_answer_that_can_be_understood_is_understood() {
         ("null_error", "beside a null"),
         ("no_version", "without a version"),
         ("twice", "first"),
+        ("foreign_members", "as a tool"),
         ("plain", "plain"),
     ] {
         assert_eq!(call(&mut client, tool).text(), text, "{tool}");
@@ -67,10 +68,19 @@ fn magic_keys_and_big_numbers_stay_data() {
 }
 
 #[test]
+fn content_of_a_kind_that_nobody_knows_arrives_as_it_was() {
+    let home = Home::new(PROGRAM, &config());
+    let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
+    let content = call(&mut client, "strange_content").result().get("content").map(Value::to_json);
+    let expected = r#"[{"type":"video","data":"AA","x":1},{"type":"text","text":"beside a video"}]"#;
+    assert_eq!(content.as_deref(), Some(expected));
+}
+
+#[test]
 fn a_malformed_answer_fails_its_call_at_once_and_no_other() {
     let home = Home::new(PROGRAM, &config());
     let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
-    for tool in ["huge_line", "duplicate_keys", "lone_surrogate", "invalid_utf8"] {
+    for tool in ["huge_line", "duplicate_keys", "lone_surrogate", "invalid_utf8", "odd_code", "no_id", "cancels"] {
         let complaint = complaint(&call(&mut client, tool));
         assert!(complaint.contains("bad"), "{tool}: the server is not named in {complaint:?}");
         assert_eq!(call(&mut client, "plain").text(), "plain", "after {tool}");
@@ -126,6 +136,25 @@ fn nothing_of_a_server_survives_the_gateway_even_when_that_is_killed() {
         }
         assert!(!is_alive(grandchild), "the grandchild survived (gateway killed: {kill})");
     }
+}
+
+#[test]
+fn a_server_that_does_not_want_to_end_ends_with_the_gateway() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/support/misbehaving.py");
+    let server = object! { "command" => "python3", "args" => vec![script.into(), "stubborn".into()] };
+    let home = Home::new(PROGRAM, &Value::from(object! { "mcp_servers" => object! { "bad" => server } }).to_json());
+    let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
+    let grandchild: u32 = call(&mut client, "grandchild").text().parse().expect("a process id");
+    let server = std::fs::read_to_string(format!("/proc/{grandchild}/stat")).expect("it runs");
+    let server = server.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(1)?.parse::<u32>().ok());
+    let server = server.expect("the process that started it");
+    assert!(is_alive(server));
+    drop(client);
+    let deadline = std::time::Instant::now() + Duration::from_mins(1);
+    while (is_alive(server) || is_alive(grandchild)) && std::time::Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert!(!is_alive(server) && !is_alive(grandchild), "what ignores TERM has to be killed");
 }
 
 /// A zombie counts as ended: it only waits for whoever adopted it.

@@ -11,9 +11,9 @@ use portcullis_tests::Home;
 use crate::PROGRAM;
 
 /// Everything here happens within this, or has hung.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
-fn config() -> String {
+pub(crate) fn config() -> String {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/support/misbehaving.py");
     format!("mcp_servers:\n  one: {{command: python3, args: ['{script}']}}\n")
 }
@@ -39,6 +39,14 @@ impl Serving {
         let address = line.strip_prefix("http://").and_then(|line| line.split('/').next());
         let address = address.unwrap_or_else(|| panic!("{line:?}\n{}", home.stderr())).to_owned();
         Self { child, address }
+    }
+
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends a message; returns status, session and body.
@@ -72,7 +80,7 @@ impl Serving {
     }
 
     /// Returns the processes below it.
-    fn descendants(&self) -> Vec<u32> {
+    pub(crate) fn descendants(&self) -> Vec<u32> {
         let mut found = vec![self.child.id()];
         let mut next = 0;
         while let Some(&process) = found.get(next) {
@@ -94,7 +102,7 @@ impl Drop for Serving {
     }
 }
 
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
+pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let begin = Instant::now();
     while !condition() {
         assert!(begin.elapsed() < PATIENCE, "never happened: {what}");
@@ -105,7 +113,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
 
 /// Introduces a client, calls a tool of its server, and returns the session.
-fn call(serving: &Serving, authorization: &[(&str, &str)]) -> String {
+pub(crate) fn call(serving: &Serving, authorization: &[(&str, &str)]) -> String {
     let (status, session, body) = serving.post(authorization, INITIALIZE);
     assert_eq!(status, 200, "{body}");
     let headers = [authorization, &[("Mcp-Session-Id", session.as_str())]].concat();

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -9,7 +10,7 @@ import time
 TOOLS = [
     "plain", "noise", "wrong-id", "huge-line", "duplicate-keys", "lone-surrogate", "invalid-utf8", "die", "text-id",
     "null-error", "no-version", "twice", "magic-keys", "grandchild", "slow", "variables", "frobnicate",
-    "herald",
+    "strange-content", "foreign-members", "odd-code", "no-id", "cancels", "herald",
 ]
 
 
@@ -65,6 +66,17 @@ def call(identifier, name: str, arguments: dict) -> None:
         result = text("magic")
         result["structuredContent"] = {"number": number, "__proto__": {"a": 1}, "big": 12345678901234567890123}
         answer(result)
+    elif name == "strange-content":
+        answer({"content": [{"type": "video", "data": "AA", "x": 1}, {"type": "text", "text": "beside a video"}]})
+    elif name == "foreign-members":
+        answer({**text("as a tool"), "contents": [], "messages": [], "tools": [], "action": "accept"})
+    elif name == "odd-code":
+        send({"jsonrpc": "2.0", "id": identifier, "error": {"code": -32000.5, "message": "half a code"}})
+    elif name == "no-id":
+        send({"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "of nobody"}})
+    elif name == "cancels":
+        params = {"requestId": identifier, "reason": "no more"}
+        send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
     elif name == "grandchild":
         child = subprocess.Popen(["sleep", "300"], stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
         answer(text(str(child.pid)))
@@ -84,6 +96,8 @@ def main() -> None:
         sys.exit(7)
     if mode == "silent":
         time.sleep(600)
+    if mode == "stubborn":
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for line in sys.stdin:
         message = json.loads(line)
         method, identifier = message.get("method"), message.get("id")
@@ -107,3 +121,5 @@ def main() -> None:
 
 
 main()
+if sys.argv[1:] == ["stubborn"]:
+    time.sleep(600)

@@ -165,7 +165,7 @@ impl Gateway {
             servers: if fleets.is_empty() {
                 // One that is not started tells what the config says of each server.
                 let key = FleetKey { principal: local(), capabilities: CapabilitySet::default() };
-                Fleet::new(Arc::clone(&self.shared), key, 0).statuses()
+                Fleet::new(Arc::clone(&self.shared), key, 0, true).statuses()
             } else {
                 fleets.iter().flat_map(|fleet| fleet.statuses()).collect()
             },

@@ -46,7 +46,8 @@ impl Delivery<'_> {
     pub(crate) async fn deliver(&self, judged_on: Option<u64>) -> Result<(Answer, Arc<Connected>), Reply> {
         let (server, as_tool) = (&self.route.server, self.as_tool);
         let subscribers = &server.subscribers;
-        let _telling = if self.verb == Verb::Plain { None } else { Some(subscribers.telling.lock().await) };
+        let changes_subscriptions = matches!(self.verb, Verb::Subscribe | Verb::Unsubscribe);
+        let _telling = if changes_subscriptions { Some(subscribers.telling.lock().await) } else { None };
         if self.verb == Verb::Unsubscribe && subscribers.remove(&self.route.name, self.session.number).others {
             // The server knows of one who subscribed, and others still want to hear.
             let connected = self.fleet.reach(server).await.ok_or_else(|| unavailable(server, as_tool))?;
@@ -135,12 +136,11 @@ impl Delivery<'_> {
 
     /// Sends the call and waits for its answer, which comes after all that the server said before it.
     async fn send(&self, connected: &Connected) -> Result<Answer, LinkError> {
-        let running = Arc::new(());
-        let progress = self.token.as_ref().map(|token| self.on_progress(token.clone(), &running));
+        let running = self.token.as_ref().map(|token| (token, Arc::new(())));
         let caller = Caller {
             session: self.session.number,
             capabilities: self.fleet.declared_by(self.session, &self.route.server.options()),
-            progress,
+            progress: running.as_ref().map(|(token, running)| self.on_progress(Value::clone(token), running)),
         };
         let mut outcome = connected.link.call(self.call, self.verb, caller).await;
         if let (Ok(answer), Verb::ThroughTask) = (&outcome, self.verb) {

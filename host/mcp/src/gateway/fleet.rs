@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use portcullis_gates::{Context, Definitions, Gates};
-use portcullis_model::{CallKind, Digest, ItemKind, Principal, ServerName};
+use portcullis_model::{CallKind, Digest, ItemKind, Launch, Principal, ServerName};
 use portcullis_registry::Offer;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinHandle;
@@ -55,6 +55,8 @@ pub(crate) struct Fleet {
     pub(crate) key: FleetKey,
     /// Its number; no other fleet of the gateway has or had it.
     pub(crate) number: u64,
+    /// False where as many fleets of the principal as may start processes were there before it.
+    starts_processes: bool,
     pub(super) definitions: Arc<dyn Definitions>,
     /// Locked while what is published changes: two servers that publish at once must not lose each other.
     offers: Mutex<Offers>,
@@ -81,11 +83,12 @@ impl std::fmt::Debug for Fleet {
 
 impl Fleet {
     /// Builds a fleet of all servers of the config. None is started yet.
-    pub(crate) fn new(shared: Arc<Shared>, key: FleetKey, number: u64) -> Arc<Self> {
+    pub(crate) fn new(shared: Arc<Shared>, key: FleetKey, number: u64, starts_processes: bool) -> Arc<Self> {
         let fleet = Arc::new_cyclic(|fleet: &Weak<Self>| Self {
             shared,
             key,
             number,
+            starts_processes,
             definitions: Arc::new(PublishedDefinitions(Weak::clone(fleet))),
             offers: Mutex::default(),
             published: ArcSwap::default(),
@@ -143,6 +146,12 @@ impl Fleet {
 
     /// Starts a server and keeps it until it is told to stop.
     pub(super) fn keep(self: &Arc<Self>, server: &Arc<Server>) {
+        if !self.starts_processes && matches!(server.entry().launch, Launch::Stdio { .. }) {
+            let reason = "this process runs for as many different sets of client capabilities as it may";
+            server.set_phase(Phase::Disabled, Some(("too-many-processes", reason.to_owned())));
+            tracing::warn!(server = %server.name(), fleet = self.number, reason, "a server is not started");
+            return self.note_progress();
+        }
         server.set_phase(Phase::Connecting, None);
         let keeper = tokio::spawn(keeper::keep(Arc::clone(self), Arc::clone(server)));
         let mut kept = self.locked_kept();
@@ -289,7 +298,7 @@ impl Fleet {
         let gates = Gates::new(portcullis_gates::PolicySet::default(), Arc::new(portcullis_gates::NoJournal));
         let gateway = super::Gateway::new(&config, Arc::new(gates), options);
         let principal = Principal::parse("local").unwrap();
-        Self::new(Arc::clone(&gateway.shared), FleetKey { principal, capabilities: CapabilitySet::default() }, 1)
+        Self::new(Arc::clone(&gateway.shared), FleetKey { principal, capabilities: CapabilitySet::default() }, 1, true)
     }
 }
 

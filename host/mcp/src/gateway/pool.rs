@@ -3,16 +3,20 @@
 use std::sync::{Arc, PoisonError, Weak};
 use std::time::Duration;
 
-use portcullis_model::Principal;
 use portcullis_model::json::Value;
+use portcullis_model::{Launch, Principal};
 
 use super::Gateway;
 use super::capabilities::CapabilitySet;
 use super::fleet::{Fleet, FleetKey};
 
-/// So many fleets of one principal run at once, and so many processes of each stdio server with them. Clients in use declare two
-/// or three different sets.
-const MOST_FLEETS: usize = 4;
+/// So many fleets of one principal start processes, and so many processes of each stdio server run at once. Clients in use
+/// declare two or three different sets.
+const MOST_PROCESSES: usize = 4;
+
+/// Where all servers are reached over HTTP, so many fleets of one principal run at once: each is one more session at every server
+/// and holds its lists, some hundred kilobytes a server. All clients that are known together declare about ten sets.
+const MOST_FLEETS: usize = 16;
 
 /// A fleet that was unused for so long makes room where another one is needed.
 const EVICTED_AFTER: Duration = Duration::from_mins(1);
@@ -48,7 +52,8 @@ impl Gateway {
             fleet.note_use();
             return Arc::clone(fleet);
         }
-        if pool.may_start(&wanted) || self.evict(&mut pool, &wanted) {
+        let most = self.most_fleets();
+        if pool.may_start(&wanted, most) || self.evict(&mut pool, &wanted, most) {
             return self.add_fleet(&mut pool, wanted);
         }
         let fitting = pool.fleets.iter().filter(|fleet| {
@@ -64,6 +69,7 @@ impl Gateway {
             tracing::warn!(
                 declared = %wanted.capabilities,
                 served = %fleet.key.capabilities,
+                most,
                 "too many different sets of client capabilities: servers are told of fewer than the client declared"
             );
             pool.told.push(wanted);
@@ -71,8 +77,17 @@ impl Gateway {
         fleet
     }
 
+    /// Returns how many fleets of one principal may run.
+    fn most_fleets(&self) -> usize {
+        let arrangement = self.shared.arrangement.load();
+        let starts = |server: &portcullis_config::Server| {
+            server.options.enabled && matches!(server.entry.launch, Launch::Stdio { .. })
+        };
+        if arrangement.servers.iter().any(starts) { MOST_PROCESSES } else { MOST_FLEETS }
+    }
+
     /// Makes room by ending a fleet that nobody has used for a while. Returns true where there is room now.
-    fn evict(self: &Arc<Self>, pool: &mut Pool, wanted: &FleetKey) -> bool {
+    fn evict(self: &Arc<Self>, pool: &mut Pool, wanted: &FleetKey, most: usize) -> bool {
         let unused = pool.fleets.iter().enumerate().skip(1).filter(|(_, fleet)| {
             fleet.key.principal == wanted.principal
                 && fleet.key.capabilities != CapabilitySet::default()
@@ -82,12 +97,15 @@ impl Gateway {
             return false;
         };
         self.retire(pool, position);
-        pool.may_start(wanted)
+        pool.may_start(wanted, most)
     }
 
     fn add_fleet(self: &Arc<Self>, pool: &mut Pool, key: FleetKey) -> Arc<Fleet> {
         pool.count += 1;
-        let fleet = Fleet::new(Arc::clone(&self.shared), key, pool.count);
+        // A config that has processes may come later.
+        let may_start =
+            pool.fleets.iter().filter(|fleet| fleet.key.principal == key.principal).count() < MOST_PROCESSES;
+        let fleet = Fleet::new(Arc::clone(&self.shared), key, pool.count, may_start);
         if pool.closed {
             fleet.stay_off();
             return fleet;
@@ -154,12 +172,12 @@ impl Pool {
     }
 
     /// Returns true where a fleet of that key finds a place. The last one is kept for the empty set.
-    fn may_start(&self, wanted: &FleetKey) -> bool {
+    fn may_start(&self, wanted: &FleetKey, most: usize) -> bool {
         let empty = CapabilitySet::default();
         let mine = || self.fleets.iter().filter(|fleet| fleet.key.principal == wanted.principal);
         let is_there = mine().any(|fleet| fleet.key.capabilities == empty);
         let kept = usize::from(!is_there && wanted.capabilities != empty);
-        mine().count() + kept < MOST_FLEETS
+        mine().count() + kept < most
     }
 }
 

@@ -35,21 +35,26 @@ pub(super) fn memory(bytes: usize) -> Arc<Semaphore> {
 
 /// Reads a body, with the memory that it takes where that is much.
 pub(super) async fn read(
-    body: Incoming,
+    mut body: Incoming,
     limit: Duration,
     memory: &Arc<Semaphore>,
 ) -> Result<(Bytes, Option<OwnedSemaphorePermit>), NoBody> {
-    tokio::time::timeout(limit, collect(body, memory)).await.unwrap_or(Err(NoBody::TooSlow))
+    let outcome = tokio::time::timeout(limit, collect(&mut body, memory)).await.unwrap_or(Err(NoBody::TooSlow));
+    // One that is far too long is not waited for.
+    if matches!(outcome, Err(NoBody::TooLong)) && body.size_hint().lower() <= DISCARDED as u64 {
+        let _ = tokio::time::timeout(limit, discard(&mut body)).await;
+    }
+    outcome
 }
 
-async fn collect(mut body: Incoming, memory: &Arc<Semaphore>) -> Result<(Bytes, Option<OwnedSemaphorePermit>), NoBody> {
+async fn collect(
+    body: &mut Incoming,
+    memory: &Arc<Semaphore>,
+) -> Result<(Bytes, Option<OwnedSemaphorePermit>), NoBody> {
     let announced = body.size_hint().exact().map(usize::try_from);
     let announced = match announced {
         Some(Ok(length)) if length <= Limits::WIRE.bytes => Some(length),
-        Some(_) => {
-            discard(body).await;
-            return Err(NoBody::TooLong);
-        }
+        Some(_) => return Err(NoBody::TooLong),
         None => None,
     };
     let mut taken = None;
@@ -63,7 +68,6 @@ async fn collect(mut body: Incoming, memory: &Arc<Semaphore>) -> Result<(Bytes, 
         let Ok(data) = frame.map_err(|_| NoBody::Broken)?.into_data() else { continue };
         let length = first.as_ref().map_or(0, Bytes::len).max(rest.len()) + data.len();
         if length > Limits::WIRE.bytes {
-            discard(body).await;
             return Err(NoBody::TooLong);
         }
         // Most bodies come in one piece, which is then not copied.
@@ -104,7 +108,7 @@ fn take(memory: &Arc<Semaphore>, taken: &mut Option<OwnedSemaphorePermit>, lengt
 }
 
 /// Reads on for a while, and keeps nothing.
-async fn discard(mut body: Incoming) {
+async fn discard(body: &mut Incoming) {
     let mut discarded = 0;
     while let Some(Ok(frame)) = body.frame().await {
         discarded += frame.data_ref().map_or(0, Bytes::len);

@@ -119,6 +119,49 @@ async fn a_client_that_covers_no_fleet_is_served_without_capabilities() {
     assert_eq!((last.capabilities.as_str(), last.sessions, last.narrowed), ("none", 1, 1));
 }
 
+/// Different sets of capabilities, as many as wanted.
+fn sets(count: usize) -> Vec<String> {
+    let roots = ["", r#""roots":{},"#, r#""roots":{"listChanged":true},"#];
+    let sampling = ["", r#""sampling":{},"#, r#""sampling":{"tools":{}},"#];
+    let elicitation = [r#""x":1"#, r#""elicitation":{}"#, r#""elicitation":{"url":{}}"#];
+    let all = roots.iter().flat_map(|roots| {
+        sampling
+            .iter()
+            .flat_map(move |sampling| elicitation.map(|elicitation| format!("{{{roots}{sampling}{elicitation}}}")))
+    });
+    all.take(count).collect()
+}
+
+#[tokio::test]
+async fn without_processes_many_more_sets_of_capabilities_are_served_each_by_its_own() {
+    let remote = "{url: 'http://127.0.0.1:1/mcp'}";
+    let running = setup().server_with("s", remote, depending()).spare("local", depending()).run();
+    let mut clients = Vec::new();
+    for capabilities in sets(16) {
+        clients.push(introduced(&running, &capabilities).await);
+    }
+    for client in &mut clients {
+        client.tools().await;
+    }
+    let narrowed =
+        |running: &Running| running.gateway.status().fleets.iter().map(|fleet| fleet.narrowed).sum::<usize>();
+    assert_eq!((running.gateway.status().fleets.len(), narrowed(&running)), (16, 0));
+    let last = introduced(&running, &sets(17)[16]).await;
+    assert_eq!((running.gateway.status().fleets.len(), narrowed(&running)), (16, 1));
+    // A process that the config gets now is started for four of them, and the others say why they lack it.
+    running.reload(&format!("mcp_servers:\n  s: {remote}\n  local: {{command: scripted}}\n"));
+    let in_phase = |running: &Running, phase: Phase| {
+        let status = running.gateway.status();
+        status.servers.iter().filter(|server| server.server.as_str() == "local" && server.phase == phase).count()
+    };
+    running.wait_for("the process", |running| in_phase(running, Phase::Ready) == 4).await;
+    assert_eq!(in_phase(&running, Phase::Disabled), 12);
+    assert_eq!(running.server("local").launches(), 4);
+    let reasons = running.gateway.status().servers.into_iter().filter(|server| server.phase == Phase::Disabled);
+    assert!(reasons.map(|server| server.reason_code).all(|code| code.as_deref() == Some("too-many-processes")));
+    drop((last, clients));
+}
+
 #[tokio::test]
 async fn a_fleet_without_clients_is_stopped_after_a_while_and_the_first_one_stays() {
     let running =
