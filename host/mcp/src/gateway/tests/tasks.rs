@@ -388,3 +388,24 @@ async fn nobody_has_more_tasks_than_the_bound_and_those_that_ended_make_room() {
     started(&mut client, "mcp__s__t").await;
     assert_eq!(code_of(&asked(&mut client, "tasks/get", &first, "").await), Some(-32_602));
 }
+
+#[tokio::test]
+async fn a_call_that_may_become_a_task_holds_no_other_call_up() {
+    let mut server = Scripted::with_tools(&[&tool("hangs"), &tool("t")]).greeting(of_extension);
+    server.on_call = Arc::new(move |call, verb, _| {
+        assert_eq!(verb, Verb::MayBecomeTask);
+        Box::pin(async move {
+            if call.name == "hangs" {
+                std::future::pending::<()>().await;
+            }
+            Ok(Ok(json(r#"{"content":[]}"#)))
+        })
+    });
+    let running = setup().server("s", server).run();
+    ready(&running).await;
+    let mut client = running.connect();
+    client.start_stateless("tools/call", EXTENSION, r#""name":"mcp__s__hangs","#).await;
+    running.wait_for("the first call", |running| running.server("s").calls().len() == 1).await;
+    let response = client.stateless("tools/call", EXTENSION, r#""name":"mcp__s__t","#).await;
+    assert!(response.get("result").is_some(), "{}", response.to_json());
+}
