@@ -268,23 +268,27 @@ async fn what_a_server_asks_outside_of_a_call_goes_with_another_call_of_the_only
 
 #[tokio::test]
 async fn a_log_message_goes_only_to_a_request_that_named_its_level() {
-    let (running, mut client, slot) = asking(&[("roots/list", "{}")]).await;
+    let (slot, level) = (PeerSlot::default(), Arc::new(std::sync::Mutex::new("")));
+    let (peer, logged) = (slot.clone(), Arc::clone(&level));
+    let mut server = Scripted::with_tools(&[&tool("t")]);
+    server.on_call = Arc::new(move |_, _, _| {
+        let message = format!(r#"{{"level":"{}","data":"x"}}"#, logged.lock().unwrap());
+        peer.0.lock().unwrap().as_ref().unwrap().notification("notifications/message", json(&message));
+        Box::pin(async { Ok(Ok(json(r#"{"content":[]}"#))) })
+    });
+    let running = setup().server("s", server).run();
+    let mut client = running.connect();
+    client.stateless("tools/list", ALL, "").await;
+    *slot.0.lock().unwrap() = Some(running.server("s").peer());
     let params = stateless_params(ALL, CALL, r#""io.modelcontextprotocol/logLevel":"warning","#);
-    for (params, level, hears) in [
+    for (params, logs, hears) in [
         (params.as_str(), "warning", true),
         (params.as_str(), "info", false),
         (&stateless_params(ALL, CALL, ""), "emergency", false),
     ] {
-        let id = client.start("tools/call", params).await;
-        running.wait_for("the call", |_| slot.1.load(Ordering::SeqCst) == 1).await;
-        let message = format!(r#"{{"level":"{level}","data":"x"}}"#);
-        running.server("s").peer().notification("notifications/message", json(&message));
-        client.answer_to(id).await;
-        assert_eq!(client.hears("notifications/message").await, hears, "{level}");
-        let mut other = running.connect();
-        std::mem::swap(&mut client, &mut other);
-        drop(other);
-        running.wait_for("the end of the call", |_| slot.1.load(Ordering::SeqCst) == 0).await;
+        *level.lock().unwrap() = logs;
+        client.request("tools/call", params).await;
+        assert_eq!(client.hears("notifications/message").await, hears, "{logs}");
     }
 }
 
