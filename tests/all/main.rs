@@ -16,6 +16,7 @@ mod misbehaving;
 mod one_start_at_a_time;
 mod real_clients;
 mod real_servers;
+mod replay;
 mod serving;
 mod shipping;
 mod soak;

@@ -75,6 +75,10 @@ pub(crate) enum Command {
     /// Shows, exports and checks the record of what the gates did
     #[command(subcommand)]
     Journal(journal::Journal),
+    /// Judges recorded passages again, with the policies of now or another one, and shows what would be decided otherwise
+    Replay(journal::Replay),
+    /// Judges one recorded passage again, and shows which rule saw what, and what would change it
+    Explain(journal::Explain),
     /// Shows, runs and measures policies
     #[command(subcommand)]
     Policy(Policy),

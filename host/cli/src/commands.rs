@@ -11,6 +11,7 @@ pub(crate) mod http;
 pub(crate) mod journal;
 pub(crate) mod list;
 pub(crate) mod policy;
+pub(crate) mod replay;
 pub(crate) mod serve;
 #[cfg(unix)]
 pub(crate) mod status;

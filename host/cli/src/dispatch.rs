@@ -69,6 +69,8 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
             Grants::Revoke(revoke) => commands::grants::revoke(&settings, revoke),
         }),
         Command::Journal(journal) => reporting().and_then(|()| commands::journal::run(&settings, &journal)),
+        Command::Replay(replay) => reporting().and_then(|()| commands::replay::replay(&settings, &replay)),
+        Command::Explain(explain) => reporting().and_then(|()| commands::replay::explain(&settings, &explain)),
         Command::Policy(policy) => reporting().and_then(|()| run_policy(&settings, &policy)),
         Command::Token(Token::Show) => reporting().and_then(|()| commands::token::show(&settings)),
         Command::Warm(warm) => reporting().and_then(|()| commands::warm::warm(&settings, &warm)),

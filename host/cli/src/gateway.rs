@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use portcullis_config::{Approvals, Config, Durability, JournalSection};
+use portcullis_config::{Approvals, Config, Durability, JournalSection, Payloads};
 use portcullis_gates::{ApprovalLimits, Gates};
 use portcullis_mcp::{Gateway, GatewayOptions, safe_mode};
 use portcullis_model::Secret;
 use portcullis_runtime::{PolicyEvent, PolicyStore, Unsigned, Watching};
-use portcullis_store::{Home, Retention, SqliteStore, StoreOptions};
+use portcullis_store::{Home, PayloadKey, Retention, SqliteStore, StoreOptions};
 use portcullis_supervisor::Launcher;
 use tokio::sync::Notify;
 use tokio::sync::broadcast::Receiver;
@@ -80,8 +80,12 @@ pub(crate) fn open_store(home: &Home, journal: &JournalSection) -> Result<Arc<Sq
         Durability::Power => portcullis_store::Durability::Power,
     };
     let kept = Retention::default();
-    let retention =
-        Retention { age: journal.keep.unwrap_or(kept.age), bytes: journal.most_bytes.unwrap_or(kept.bytes), ..kept };
+    let retention = Retention {
+        age: journal.keep.unwrap_or(kept.age),
+        bytes: journal.most_bytes.unwrap_or(kept.bytes),
+        payloads: journal.keep_payloads.unwrap_or(kept.payloads),
+        ..kept
+    };
     let options = StoreOptions { durability, retention };
     let opened = match &journal.path {
         Some(path) => {
@@ -119,7 +123,8 @@ impl Composition {
         let gates = Gates::new(policies::shut(config), Arc::clone(&store) as _)
             .with_digest_key(key)
             .with_grants(Arc::clone(&store) as _)
-            .with_approval_limits(limits(&config.approvals));
+            .with_approval_limits(limits(&config.approvals))
+            .with_inputs_kept(keep_payloads(home, config, &store)?);
         let gates = Arc::new(gates);
         let logs = home.folder("logs").or_exit(Exit::State, "opening the folder for logs")?;
         let (loaded, ready) = watch::channel(false);
@@ -256,6 +261,16 @@ impl Composition {
 
 fn supervised_by(program: PathBuf) -> Launcher {
     Launcher { program, arguments: vec!["supervise".into()] }
+}
+
+/// Lets the store keep what policies are told, where the config wants it. Returns true where it does.
+fn keep_payloads(home: &Home, config: &Config, store: &SqliteStore) -> Result<bool, Failure> {
+    let is_wanted = config.journal.payloads == Payloads::Full;
+    if is_wanted {
+        let key = PayloadKey::of(home).or_exit(Exit::State, "reading the key of payloads")?;
+        store.keep_payloads(Arc::new(key));
+    }
+    Ok(is_wanted)
 }
 
 fn limits(approvals: &Approvals) -> ApprovalLimits {

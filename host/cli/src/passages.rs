@@ -250,6 +250,7 @@ mod tests {
             approvals: Vec::new(),
             elapsed: Duration::from_micros(u64::try_from(name.len()).unwrap()),
             place: None,
+            payload: None,
         }
     }
 

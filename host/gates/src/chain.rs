@@ -7,7 +7,7 @@ mod verdict;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
-use portcullis_model::{Facts, Subject};
+use portcullis_model::{Facts, MeterReading, PolicyName, Subject};
 
 use crate::session::Meters;
 use crate::{ActivePolicy, Context, Evaluation, Gates};
@@ -37,35 +37,32 @@ pub(crate) fn facts(gates: &Gates, context: &Context, server: &portcullis_model:
     }
 }
 
-/// Lets every policy judge the subject, at the same time where there are several, and returns their evaluations in the
-/// order of the chain. Each sees its own meters only.
-pub(crate) async fn evaluate(
-    chain: &Judges,
-    context: &Context,
-    meters: &Meters,
-    facts: &Facts,
-    subject: &Subject,
-) -> Vec<Evaluation> {
-    if let [policy] = chain {
-        return vec![evaluate_one(policy, context, meters, facts, subject).await];
-    }
-    join_all(chain.iter().map(|policy| evaluate_one(policy, context, meters, facts, subject))).await
+/// What the meters of policies read, of those that have any.
+pub(crate) type Readings = Vec<(PolicyName, Vec<MeterReading>)>;
+
+/// Returns what the meters of the policies of a chain read now.
+pub(crate) fn readings(chain: &Judges, context: &Context, meters: &Meters) -> Readings {
+    let metered = chain.iter().filter(|policy| !policy.description.meters.is_empty());
+    let readings =
+        metered.map(|policy| (policy.description.name.clone(), meters.readings(&context.session.principal, policy)));
+    readings.filter(|(_, readings)| !readings.is_empty()).collect()
 }
 
-async fn evaluate_one(
-    policy: &ActivePolicy,
-    context: &Context,
-    meters: &Meters,
-    facts: &Facts,
-    subject: &Subject,
-) -> Evaluation {
-    if policy.description.meters.is_empty() {
-        return policy.evaluator.evaluate(facts, subject).await;
+/// Lets every policy judge the subject, at the same time where there are several, and returns their evaluations in the
+/// order of the chain. Each sees its own meters only.
+pub(crate) async fn evaluate(chain: &Judges, readings: &Readings, facts: &Facts, subject: &Subject) -> Vec<Evaluation> {
+    if let [policy] = chain {
+        return vec![evaluate_one(policy, readings, facts, subject).await];
     }
-    let readings = meters.readings(&context.session.principal, policy);
-    if readings.is_empty() {
-        return policy.evaluator.evaluate(facts, subject).await;
+    join_all(chain.iter().map(|policy| evaluate_one(policy, readings, facts, subject))).await
+}
+
+async fn evaluate_one(policy: &ActivePolicy, readings: &Readings, facts: &Facts, subject: &Subject) -> Evaluation {
+    match readings.iter().find(|(name, _)| *name == policy.description.name) {
+        None => policy.evaluator.evaluate(facts, subject).await,
+        Some((_, readings)) => {
+            let facts = Facts { meters: readings.clone(), ..facts.clone() };
+            policy.evaluator.evaluate(&facts, subject).await
+        }
     }
-    let facts = Facts { meters: readings, ..facts.clone() };
-    policy.evaluator.evaluate(&facts, subject).await
 }

@@ -70,6 +70,8 @@ pub struct Gates {
     pub(crate) grants: Arc<dyn Grants>,
     /// How the servers that may run are reached, as digests. Bounded by the names in the config.
     identities: Mutex<BTreeMap<ServerName, Digest>>,
+    /// True where records hold what policies were told.
+    pub(crate) keeps_inputs: bool,
     /// Key of digests over server entries, which hold secrets that could be guessed from a plain digest.
     digest_key: [u8; 32],
 }
@@ -90,6 +92,7 @@ impl Gates {
             limits: ApprovalLimits::default(),
             grants: Arc::new(InMemory::default()),
             identities: Mutex::default(),
+            keeps_inputs: false,
             digest_key: random_key(),
         }
     }
@@ -99,6 +102,14 @@ impl Gates {
     #[must_use]
     pub fn with_digest_key(mut self, key: [u8; 32]) -> Self {
         self.digest_key = key;
+        self
+    }
+
+    /// Returns the gates with records that hold what policies were told or not, so that it can be judged again. It costs a
+    /// copy of each value; server entries are never kept.
+    #[must_use]
+    pub fn with_inputs_kept(mut self, kept: bool) -> Self {
+        self.keeps_inputs = kept;
         self
     }
 

@@ -125,6 +125,7 @@ impl Grant {
                 grant: Some(self.id.clone()),
             }],
             elapsed: Duration::ZERO,
+            inputs: Vec::new(),
         }
     }
 }

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use portcullis_model::{ApproverClass, Digest, Finding, GateName, PolicyName, RuleId};
 
-use crate::{Cost, Fault, Scope};
+use crate::{Cost, Fault, Judged, Scope};
 
 /// The future of a write.
 pub type JournalFuture<'a> = Pin<Box<dyn Future<Output = Result<(), JournalError>> + Send + 'a>>;
@@ -143,7 +144,7 @@ pub struct PolicyRecord {
 }
 
 /// One passage of a gate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// When it ended.
     pub at: SystemTime,
@@ -169,4 +170,7 @@ pub struct Record {
     pub approvals: Vec<ApprovalRecord>,
     /// Wall time of the passage, approvals left out.
     pub elapsed: Duration,
+    /// What the policies were told, round by round; nothing unless [`crate::Gates::with_inputs_kept`] asked for it. Items
+    /// of one batch share it.
+    pub inputs: Vec<Arc<Judged>>,
 }

@@ -10,14 +10,16 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{Answer, Digest, Edit, GateName, Segment, ServerName, Subject};
 
 use crate::approval::{Answered, Asked, Memory, recall};
-use crate::chain::{Heard, Objection, View, check, evaluate, facts, objection};
+use crate::chain::{Heard, Objection, View, check, evaluate, facts, objection, readings};
 use crate::display::{LONGEST_NAME, escaped};
 use crate::edits::{Fence, apply, put_up};
 use crate::inbox::{Asking, Hold, Unapproved};
 use crate::passage::{Passage, Refused};
 use crate::segments::{Place, Segmented, TooLarge};
 use crate::session::Marked;
-use crate::{ActivePolicy, Bound, Cleared, Context, Evaluation, Fault, Gates, PolicySet, Prompt, Refusal, RefusalCode};
+use crate::{
+    ActivePolicy, Bound, Cleared, Context, Evaluation, Fault, Gates, Judged, PolicySet, Prompt, Refusal, RefusalCode,
+};
 
 pub(crate) use outcome::Outcome;
 pub(crate) use payloads::shown_launch;
@@ -263,7 +265,13 @@ async fn run_round<P: Payload>(
     if chain.reads_echoes {
         passage.context.session.echoes(segments(&subject), &mut facts);
     }
-    let evaluations = evaluate(policies, passage.context, &passage.gates.meters, &facts, &subject).await;
+    let readings = readings(policies, passage.context, &passage.gates.meters);
+    let evaluations = evaluate(policies, &readings, &facts, &subject).await;
+    // A server entry holds credentials: what judged one is not kept.
+    if passage.gates.keeps_inputs && P::GATE != GateName::Config {
+        let document = payload.editable().map(|(document, _)| document.clone());
+        passage.inputs.push(Arc::new(Judged { facts, readings, subject: subject.clone(), document }));
+    }
     let segments = segments(&subject);
     let view = View {
         segments,

@@ -23,6 +23,7 @@ mod loader;
 mod passage;
 mod payload;
 mod refusal;
+mod replay;
 mod segments;
 mod session;
 mod set;
@@ -42,6 +43,7 @@ pub use journal::{
 };
 pub use payload::{Call, Environment, Launching, ListedItem, ServerMessage, ServerRequest};
 pub use refusal::{Refusal, RefusalCode};
+pub use replay::Judged;
 pub use segments::definition::{annotations, field_digests};
 pub use session::{LiveSession, Session, Sessions, TooManySessions};
 pub use set::{ActivePolicy, Isolation, Mode, OnFault, PolicySet, PolicySource};

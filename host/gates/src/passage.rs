@@ -1,5 +1,6 @@
 //! One value on its way through one gate: what is kept of it, and how it ends.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use portcullis_model::{Digest, GateName, PolicyName, ServerName};
@@ -8,7 +9,7 @@ use crate::approval::keep;
 use crate::display::{LONGEST_NAME, escaped};
 use crate::inbox::{Given, Ticket, thing};
 use crate::{
-    ApprovalEvent, ApprovalRecord, Bound, Context, Gates, JournalError, PolicyRecord, Record, RecordedDecision,
+    ApprovalEvent, ApprovalRecord, Bound, Context, Gates, JournalError, Judged, PolicyRecord, Record, RecordedDecision,
     Refusal, RefusalCode,
 };
 
@@ -44,6 +45,8 @@ pub(crate) struct Passage<'a> {
     pub(crate) subject: Digest,
     pub(crate) generation: u64,
     pub(crate) records: Vec<PolicyRecord>,
+    /// What the policies were told, where that is kept.
+    pub(crate) inputs: Vec<Arc<Judged>>,
     pub(crate) approvals: Vec<ApprovalRecord>,
     /// What was approved and is not released yet.
     pub(crate) tickets: Vec<(Ticket, Vec<Bound>)>,
@@ -70,6 +73,7 @@ impl<'a> Passage<'a> {
             subject,
             generation: context.set.generation,
             records: Vec::new(),
+            inputs: Vec::new(),
             approvals: Vec::new(),
             tickets: Vec::new(),
             started: Instant::now(),
@@ -183,6 +187,7 @@ impl<'a> Passage<'a> {
             policies: self.records,
             approvals: self.approvals,
             elapsed,
+            inputs: self.inputs,
         };
         self.gates.journal.write(record).await
     }

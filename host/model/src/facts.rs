@@ -1,9 +1,10 @@
 //! What the host tells a policy besides the subject.
 
 use crate::{Principal, ServerName, SessionId, Span};
+use serde::{Deserialize, Serialize};
 
 /// Who may answer a question.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ApproverClass {
     /// The model's own MCP host, which may answer by itself.
     Client,
@@ -22,7 +23,7 @@ impl ApproverClass {
 }
 
 /// How far the operator trusts a server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Trust {
     /// Write-capable calls ask.
     Untrusted,
@@ -31,7 +32,7 @@ pub enum Trust {
 }
 
 /// Which lifecycle the client speaks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Era {
     /// `initialize`, revisions 2024-11-05 to 2025-11-25.
     Initialize,
@@ -40,7 +41,7 @@ pub enum Era {
 }
 
 /// The client's claim of what it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClientFacts {
     /// Its name.
     pub name: String,
@@ -49,7 +50,7 @@ pub struct ClientFacts {
 }
 
 /// A label that the session carries, with the source that set it first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabelFact {
     /// The label.
     pub name: String,
@@ -60,7 +61,7 @@ pub struct LabelFact {
 }
 
 /// How an echoed text was encoded in the argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Encoding {
     /// As it was.
     Plain,
@@ -75,7 +76,7 @@ pub enum Encoding {
 }
 
 /// The host's proof that a part of an argument came from labelled content seen in this session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Echo {
     /// The part of the argument.
     pub span: Span,
@@ -96,7 +97,7 @@ pub struct Echo {
 }
 
 /// The current sum of one meter and key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeterReading {
     /// The meter.
     pub meter: String,
@@ -109,7 +110,7 @@ pub struct MeterReading {
 }
 
 /// What the host tells besides the subject. Mirrors `types.facts`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facts {
     /// The session.
     pub session: SessionId,

@@ -124,6 +124,20 @@ pub fn write_string(text: &str, buffer: &mut Vec<u8>) {
     write::append_text(text, buffer);
 }
 
+/// A value is written as its JSON text, so that any format keeps it as it is.
+impl serde::Serialize for Value {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.to_json())
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Value {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        parse_str(&text).map_err(serde::de::Error::custom)
+    }
+}
+
 impl From<&str> for Value {
     fn from(text: &str) -> Self {
         Self::String(text.to_owned())

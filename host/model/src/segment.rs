@@ -1,7 +1,9 @@
 //! Model-visible strings and the ranges inside them.
 
+use serde::{Deserialize, Serialize};
+
 /// What a segment is to the model that reads it. Mirrors `types.role`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Role {
     /// A name by which something is called.
     Name,
@@ -36,7 +38,7 @@ pub enum Role {
 }
 
 /// One model-visible string of a subject.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Segment {
     /// JSON pointer (RFC 6901) into the document; for a key, the pointer of its member.
     pub pointer: String,
@@ -49,7 +51,7 @@ pub struct Segment {
 }
 
 /// A range of UTF-8 bytes of one segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Span {
     /// Index into the segments of the subject.
     pub segment: u32,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::json::Value;
 use crate::{Digest, GateName, Launch, Occasion, Origin, Segment, ServerEntry, ServerName};
+use serde::{Deserialize, Serialize};
 
 mod listing;
 
@@ -89,7 +90,7 @@ pub struct EnvironmentSubject {
 }
 
 /// What a server says of a tool's effects; nothing where absent or not a boolean.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Annotations {
     /// `title`.
     pub title: Option<String>,
@@ -104,7 +105,7 @@ pub struct Annotations {
 }
 
 /// State of a definition against what was approved.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum PinState {
     /// Nothing was approved yet.
     Unpinned,
@@ -115,7 +116,7 @@ pub enum PinState {
 }
 
 /// What a client asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum CallKind {
     /// `tools/call`.
     Tool,
@@ -140,7 +141,7 @@ impl CallKind {
 }
 
 /// The subject of the call gate.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CallSubject {
     /// The server.
     pub server: ServerName,
@@ -163,7 +164,7 @@ pub struct CallSubject {
 }
 
 /// What is on its way to the model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ResultKind {
     /// The result of a call, a prompt or a resource read.
     Result,
@@ -178,7 +179,7 @@ pub enum ResultKind {
 }
 
 /// Binary content that was taken out of the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Descriptor {
     /// JSON pointer of the member that held it.
     pub pointer: String,
@@ -191,7 +192,7 @@ pub struct Descriptor {
 }
 
 /// The subject of the result gate.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultSubject {
     /// The server.
     pub server: ServerName,
@@ -208,7 +209,7 @@ pub struct ResultSubject {
 }
 
 /// What matters of a sampling request.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sampling {
     /// `maxTokens`.
     pub max_tokens: Option<u64>,
@@ -219,7 +220,7 @@ pub struct Sampling {
 }
 
 /// One field of an elicitation form.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FormField {
     /// The key of the property.
     pub name: String,
@@ -236,7 +237,7 @@ pub struct FormField {
 }
 
 /// What a server asks of the client.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RequestKind {
     /// `sampling/createMessage`.
     Sampling(Sampling),
@@ -249,7 +250,7 @@ pub enum RequestKind {
 }
 
 /// The subject of the request gate.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RequestSubject {
     /// The server.
     pub server: ServerName,
@@ -262,12 +263,8 @@ pub struct RequestSubject {
 }
 
 /// What a gate judges.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Subject {
-    /// Of the config gate.
-    Config(ConfigSubject),
-    /// Of the environment gate.
-    Environment(EnvironmentSubject),
     /// Of the listing gate.
     Listing(Batch),
     /// Of the call gate.
@@ -276,6 +273,13 @@ pub enum Subject {
     Result(ResultSubject),
     /// Of the request gate.
     Request(RequestSubject),
+    // Last, since what is not written must not shift the numbers by which the others are.
+    /// Of the config gate.
+    #[serde(skip)]
+    Config(ConfigSubject),
+    /// Of the environment gate.
+    #[serde(skip)]
+    Environment(EnvironmentSubject),
 }
 
 impl Subject {

@@ -36,6 +36,7 @@ fn usual() -> Record {
         policies: ["pins", "trust", "flow", "site"].map(policy).to_vec(),
         approvals: Vec::new(),
         elapsed: Duration::from_nanos(41_123),
+        inputs: Vec::new(),
     }
 }
 

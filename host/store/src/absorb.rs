@@ -152,6 +152,12 @@ impl Absorber {
                             inserted = true;
                             bytes = bytes.get(length..).unwrap_or_default();
                         }
+                        Next::Attachment { bytes: attached, digest, length } => {
+                            rows::insert_payload(connection, &digest, attached)?;
+                            position.offset += length as u64;
+                            inserted = true;
+                            bytes = bytes.get(length..).unwrap_or_default();
+                        }
                         Next::Partial(needed) => break Stopped::Partial(needed),
                         Next::Damaged => break Stopped::Damaged,
                     }

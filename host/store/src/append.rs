@@ -11,15 +11,17 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::SystemTime;
 
-use portcullis_gates::{JournalError, Record};
+use portcullis_gates::{JournalError, Judged, Record};
+use portcullis_model::Digest;
 use tokio::sync::oneshot;
 
 use crate::chain::{ChainId, Head, Link};
-use crate::segment::{self, HEADER, Header, append_frame};
-use crate::{Durability, encode, lock};
+use crate::payload::LastSealed;
+use crate::segment::{self, HEADER, Header, append_attachment, append_frame};
+use crate::{Durability, PayloadKey, encode, lock};
 use flush::Flusher;
 use lineups::Lineups;
 
@@ -73,6 +75,8 @@ pub(crate) struct Appender {
     state: Mutex<State>,
     /// Present where records must survive a power cut.
     flusher: Option<Flusher>,
+    /// Present where what policies were told is kept.
+    payload_key: OnceLock<Arc<PayloadKey>>,
     appended: AtomicU64,
     absorbed: AtomicU64,
 }
@@ -84,6 +88,7 @@ struct State {
     /// How far other chains were known when this one was last joined to them.
     heads: Vec<Head>,
     lineups: Lineups,
+    sealed: LastSealed,
     /// Kept for their capacity.
     body: Vec<u8>,
     frames: Vec<u8>,
@@ -113,15 +118,22 @@ impl Appender {
             Durability::Process => None,
             Durability::Power => Some(Flusher::start()?),
         };
-        let state = State { open: None, heads, lineups: Lineups::default(), body: Vec::new(), frames: Vec::new() };
+        let state = State {
+            open: None,
+            heads,
+            lineups: Lineups::default(),
+            sealed: LastSealed::default(),
+            body: Vec::new(),
+            frames: Vec::new(),
+        };
         let (appended, absorbed) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(Self { folder, bounds, state: Mutex::new(state), flusher, appended, absorbed })
+        Ok(Self { folder, bounds, state: Mutex::new(state), flusher, payload_key: OnceLock::new(), appended, absorbed })
     }
 
     /// Appends a passage.
     pub(crate) fn append(&self, record: &Record) -> Result<Appended, AppendError> {
         self.write(record.at, |state, link| {
-            let State { lineups, body, frames, .. } = state;
+            let State { lineups, sealed, body, frames, .. } = state;
             let mut lineup = None;
             if !record.policies.is_empty() {
                 let (digest, text) = lineups.name(&record.policies);
@@ -133,11 +145,21 @@ impl Appender {
                 }
                 lineup = Some(digest);
             }
+            let payload = match (record.inputs.as_slice(), self.payload_key.get()) {
+                ([], _) | (_, None) => None,
+                (inputs, Some(key)) => payload(key, inputs, sealed, frames),
+            };
             body.clear();
-            encode::passage(body, record, lineup.as_ref());
+            encode::passage(body, record, lineup.as_ref(), payload.as_ref());
             *link = link.next(body);
             append_frame(frames, body, link)
         })
+    }
+
+    /// Keeps what policies were told from now on, sealed with this key.
+    pub(crate) fn keep_payloads(&self, key: Arc<PayloadKey>) {
+        // The first key stays: there is one an installation.
+        let _known = self.payload_key.set(key);
     }
 
     /// Joins other chains to this one, where there is one: whoever cuts their end off afterwards contradicts it.
@@ -206,10 +228,12 @@ impl Appender {
         let Open { file, end, mut link, .. } = self.open(state, at)?;
         if frame(state, &mut link).is_none() {
             state.lineups.forget();
+            state.sealed.forget();
             return Err(AppendError::TooLong);
         }
         if let Err(error) = segment::write_all_at(&file, &state.frames, end) {
             state.lineups.forget();
+            state.sealed.forget();
             // Readers stop at the last whole frame; the next record is written over what is left of this one.
             let _kept = file.set_len(end);
             return Err(AppendError::Write(error));
@@ -264,6 +288,25 @@ impl Appender {
             None => Err(AppendError::DiskFailed),
         }
     }
+}
+
+/// Appends the payload of a passage, unless it is the last one, and returns its name. A passage whose payload cannot be kept
+/// is recorded without: it can be explained no more, and is as safe.
+fn payload(key: &PayloadKey, inputs: &[Arc<Judged>], last: &mut LastSealed, frames: &mut Vec<u8>) -> Option<Digest> {
+    if let Some(digest) = last.find(inputs) {
+        return Some(digest);
+    }
+    let sealed = match key.seal(inputs) {
+        Ok(sealed) => sealed,
+        Err(error) => {
+            tracing::warn!(error = &error as &dyn std::error::Error, "a payload was not kept");
+            return None;
+        }
+    };
+    let digest = Digest::of(&sealed);
+    append_attachment(frames, &sealed, &digest)?;
+    last.remember(inputs, digest);
+    Some(digest)
 }
 
 #[cfg(test)]

@@ -77,6 +77,10 @@ pub(crate) fn passage(id: i64, text: &str, lineups: &Lineups) -> Option<JournalE
         },
         elapsed: Duration::from_nanos(value.get("elapsed")?.as_u64()?),
         place: None,
+        payload: match value.get("payload") {
+            Some(digest) => Some(Digest::parse(digest.as_str()?)?),
+            None => None,
+        },
     })
 }
 

@@ -24,8 +24,8 @@ const LONGEST_LIST: usize = 32;
 /// How each record begins: with the microseconds since 1970.
 pub(crate) const AT: &str = "{\"at\":";
 
-/// Appends the text of a passage; `lineup` names the list of its policies.
-pub(crate) fn passage(text: &mut Vec<u8>, record: &Record, lineup: Option<&Digest>) {
+/// Appends the text of a passage; `lineup` names the list of its policies, `payload` what they were told.
+pub(crate) fn passage(text: &mut Vec<u8>, record: &Record, lineup: Option<&Digest>, payload: Option<&Digest>) {
     begin(text, record.at);
     member(text, "gate", record.gate.as_str());
     member(text, "server", cut(&record.server));
@@ -56,6 +56,11 @@ pub(crate) fn passage(text: &mut Vec<u8>, record: &Record, lineup: Option<&Diges
             policy(text, record);
         }
         text.push(b']');
+    }
+    if let Some(payload) = payload {
+        text.extend_from_slice(b",\"payload\":\"");
+        hex(text, payload);
+        text.push(b'"');
     }
     if !record.approvals.is_empty() {
         text.extend_from_slice(b",\"approvals\":");

@@ -39,6 +39,8 @@ pub struct JournalEntry {
     pub elapsed: Duration,
     /// Where it stands in the chain of its process; nothing for entries from before there were chains.
     pub place: Option<(ChainId, Link)>,
+    /// Names what the policies were told, where that was kept.
+    pub payload: Option<Digest>,
 }
 
 impl JournalEntry {
@@ -64,6 +66,7 @@ impl JournalEntry {
             approvals: record.approvals.clone(),
             elapsed: record.elapsed,
             place: None,
+            payload: None,
         }
     }
 }
@@ -84,7 +87,8 @@ impl PolicyEntry {
         objected || self.findings.iter().any(|finding| finding.rule == rule)
     }
 
-    fn of_record(record: &PolicyRecord) -> Self {
+    /// Returns what a policy did as it is read back, but for what the journal cuts.
+    pub fn of_record(record: &PolicyRecord) -> Self {
         let finding = |finding: &Finding| FindingEntry {
             rule: finding.rule.to_string(),
             severity: finding.severity.as_str().to_owned(),

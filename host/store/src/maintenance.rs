@@ -163,17 +163,25 @@ const PRUNE_FORMER: &str = "DELETE FROM journal WHERE id IN (
     SELECT id FROM (SELECT id, at FROM journal ORDER BY id LIMIT ?3)
     WHERE id <= (SELECT max(seq) FROM sqlite_sequence WHERE name = 'records') - ?1 OR at < ?2)";
 
+/// Payloads are the largest, so they go first where the database is too large.
+const PRUNE_PAYLOADS: &str =
+    "DELETE FROM payloads WHERE id IN (SELECT id FROM payloads WHERE at < ?1 ORDER BY id LIMIT ?2)";
+
 /// Deletes what retention no longer wants, in small steps between which others write. The newest record stays. What goes
 /// is always the beginning of a chain, and the chain remembers what it went up to.
 pub(crate) fn prune(shared: &Shared, retention: Retention) -> rusqlite::Result<()> {
-    let oldest = SystemTime::now().checked_sub(retention.age).map_or(i64::MIN, encode::microseconds);
+    let back = |age| SystemTime::now().checked_sub(age).map_or(i64::MIN, encode::microseconds);
+    let (oldest, oldest_payload) = (back(retention.age), back(retention.payloads));
     let records = i64::try_from(retention.records).unwrap_or(i64::MAX);
     for _ in 0..MOST_STEPS {
         let deleted = lock(&shared.writer).transact(Patience::Little, |connection| {
             let is_too_large = bytes_in_use(connection)? > retention.bytes;
-            let (records, oldest) = if is_too_large { (0, i64::MAX) } else { (records, oldest) };
+            let payloads = connection
+                .prepare_cached(PRUNE_PAYLOADS)?
+                .execute(params![if is_too_large { i64::MAX } else { oldest_payload }, PRUNED_AT_ONCE])?;
+            let (records, oldest) = if is_too_large && payloads == 0 { (0, i64::MAX) } else { (records, oldest) };
             let former = connection.prepare_cached(PRUNE_FORMER)?.execute(params![records, oldest, PRUNED_AT_ONCE])?;
-            Ok(former + prune_step(connection, records, oldest)?)
+            Ok(former + payloads + prune_step(connection, records, oldest)?)
         })?;
         if i64::try_from(deleted).unwrap_or(i64::MAX) < PRUNED_AT_ONCE {
             break;

@@ -119,6 +119,13 @@ const STEPS: &[&str] = &[
         policies TEXT NOT NULL
     ) STRICT;
     INSERT INTO sqlite_sequence (name, seq) SELECT 'records', coalesce(max(id), 0) FROM journal;",
+    // What policies were told, sealed; kept for another time than records.
+    "CREATE TABLE payloads (
+        id INTEGER PRIMARY KEY,
+        digest BLOB NOT NULL UNIQUE,
+        at INTEGER NOT NULL,
+        sealed BLOB NOT NULL
+    ) STRICT;",
 ];
 
 /// Applies the steps that are missing. Several processes may do so at once: each step is decided under the write lock.

@@ -156,5 +156,6 @@ fn former_entry(row: &Row<'_>, versions: &HashMap<i64, (String, Digest)>) -> Res
             None => Vec::new(),
         },
         place: None,
+        payload: None,
     })
 }

@@ -14,7 +14,7 @@ use portcullis_model::Digest;
 
 use crate::chain::{ChainId, Link};
 
-pub(crate) use frames::{Next, append_frame, next_frame};
+pub(crate) use frames::{LONGEST_BODY, Next, append_attachment, append_frame, next_frame};
 
 const MAGIC: &[u8; 8] = b"PCLSJNL1";
 

@@ -7,14 +7,15 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use portcullis_gates::{Journal, JournalError, JournalFuture, Record};
-use rusqlite::Connection;
+use portcullis_model::Digest;
+use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::absorb::{self, Absorber};
 use crate::append::{Appended, Appender, Bounds};
 use crate::home::private_folder;
 use crate::maintenance::{self, Signal};
 use crate::writer::{Patience, Writer};
-use crate::{Home, OpenError, lock, open};
+use crate::{Home, OpenError, PayloadKey, lock, open};
 
 /// A chain is joined to so many others at most, those that began last: each of them was joined to those before it.
 pub(crate) const MOST_HEADS: u32 = 64;
@@ -41,12 +42,19 @@ pub struct Retention {
     pub age: Duration,
     /// The database has so many bytes in use at most, all that is kept in it counted; the oldest records go first.
     pub bytes: u64,
+    /// So old at most are payloads.
+    pub payloads: Duration,
 }
 
 impl Default for Retention {
-    /// A million records (about 600 MB), 30 days, or 1 GiB.
+    /// A million records (about 600 MB), 30 days, or 1 GiB; payloads for a week.
     fn default() -> Self {
-        Self { records: 1_000_000, age: Duration::from_hours(30 * 24), bytes: 1 << 30 }
+        Self {
+            records: 1_000_000,
+            age: Duration::from_hours(30 * 24),
+            bytes: 1 << 30,
+            payloads: Duration::from_hours(7 * 24),
+        }
     }
 }
 
@@ -154,6 +162,19 @@ impl SqliteStore {
     /// Writes, waiting some seconds for other processes.
     pub(crate) fn transact<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         Ok(lock(&self.shared.writer).transact(Patience::Full, work)?)
+    }
+
+    /// Keeps what policies were told from now on, where records have it, sealed with this key.
+    pub fn keep_payloads(&self, key: Arc<PayloadKey>) {
+        self.shared.appender.keep_payloads(key);
+    }
+
+    /// Returns the sealed payload of that name, unless it was removed.
+    pub fn payload(&self, digest: &Digest) -> Result<Option<Vec<u8>>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare_cached("SELECT sealed FROM payloads WHERE digest = ?1")?;
+            Ok(statement.query_row([digest.as_bytes()], |row| row.get(0)).optional()?)
+        })
     }
 
     /// Returns how many segments were left aside because something in them cannot be read.

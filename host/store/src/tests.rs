@@ -3,6 +3,7 @@ mod crash;
 mod grants;
 mod journal;
 mod migration;
+mod payloads;
 mod pins;
 mod privacy;
 mod verify;
@@ -59,6 +60,7 @@ fn record(name: &str) -> Record {
         policies: vec![allowed("trust"), allowed("flow")],
         approvals: Vec::new(),
         elapsed: Duration::from_nanos(41_123),
+        inputs: Vec::new(),
     }
 }
 

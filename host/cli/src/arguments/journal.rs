@@ -25,9 +25,9 @@ pub(crate) enum Journal {
     Heads(ConfigFile),
 }
 
-/// Which passages are wanted.
+/// Which passages are wanted, whatever was said of them.
 #[derive(Clone, Debug, Default, PartialEq, Args)]
-pub(crate) struct Filters {
+pub(crate) struct Passages {
     /// Those since then: `30m`, `12h`, `7d`, or `2026-01-31T08:00:00Z`
     #[arg(long, value_name = "TIME", value_parser = moment::parse)]
     pub(crate) since: Option<SystemTime>,
@@ -43,6 +43,13 @@ pub(crate) struct Filters {
     /// Those that ended in this way
     #[arg(long, value_enum)]
     pub(crate) decision: Option<Ending>,
+}
+
+/// Which passages are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub(crate) struct Filters {
+    #[command(flatten)]
+    pub(crate) passages: Passages,
     /// Those in which this policy objected, broke or noticed something
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
@@ -65,6 +72,13 @@ pub(crate) enum Ending {
 impl Filters {
     /// Returns the query for so many passages.
     pub(crate) fn query(&self, limit: usize) -> Query {
+        Query { policy: self.policy.clone(), rule: self.rule.clone(), ..self.passages.query(limit) }
+    }
+}
+
+impl Passages {
+    /// Returns the query for so many passages.
+    pub(crate) fn query(&self, limit: usize) -> Query {
         let word = |ending| match ending {
             Ending::Cleared => "cleared",
             Ending::Edited => "edited",
@@ -80,8 +94,6 @@ impl Filters {
             server: self.server.clone(),
             name: self.tool.clone(),
             outcome: self.decision.map(|ending| word(ending).to_owned()),
-            policy: self.policy.clone(),
-            rule: self.rule.clone(),
             ..Query::default()
         }
     }
@@ -153,6 +165,33 @@ pub(crate) struct Verify {
     /// Public key that must have signed them [default: the one of this installation]
     #[arg(long, value_name = "HEX", requires = "heads")]
     pub(crate) key: Option<String>,
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Replay {
+    /// Name of a policy of the bundle, or path of a component, in place of the policy that has its name; without it, all
+    /// policies as the config has them now
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) policy: Option<String>,
+    /// Settings of that policy, as a YAML or JSON file
+    #[arg(long, value_name = "FILE", requires = "policy")]
+    pub(crate) settings: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) passages: Passages,
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Explain {
+    /// Number of the passage, as `portcullis journal` shows it
+    pub(crate) id: i64,
     #[command(flatten)]
     pub(crate) config: ConfigFile,
     #[command(flatten)]

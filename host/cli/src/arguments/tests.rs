@@ -31,6 +31,8 @@ fn help_is_as_reviewed() {
         "approvals",
         "grants",
         "journal",
+        "replay",
+        "explain",
         "policy",
         "warm",
         "demo",

@@ -4,6 +4,8 @@ mod entry;
 mod ocsf;
 mod verify;
 
+pub(crate) use entry::{line as entry_line, to_value as entry_value, told};
+
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;

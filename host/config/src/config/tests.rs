@@ -267,7 +267,7 @@ fn the_other_sections_are_read() {
   my-policy: {path: ~/p.wasm, on_fault: allow, rights: [deny, edit-span]}
 naming: {prefix: none}
 approvals: {client: false, timeout: 60, waiting: 3, expire_days: 7, operator: off, proof: terminal}
-journal: {durability: power, keep_days: 7, max_size_mb: 200}
+journal: {durability: power, keep_days: 7, max_size_mb: 200, payloads: full, payload_days: 3}
 ",
     );
     assert!(config.diagnostics.is_empty(), "{}", rendered(&config));
@@ -290,6 +290,8 @@ journal: {durability: power, keep_days: 7, max_size_mb: 200}
     assert_eq!(config.journal.durability, Durability::Power);
     assert_eq!(config.journal.keep, Some(Duration::from_hours(7 * 24)));
     assert_eq!(config.journal.most_bytes, Some(200_000_000));
+    assert_eq!(config.journal.payloads, crate::Payloads::Full);
+    assert_eq!(config.journal.keep_payloads, Some(Duration::from_hours(3 * 24)));
 }
 
 #[test]

@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::diagnostic::DiagnosticKind;
 use crate::fields::Fields;
 use crate::key_path::KeyPath;
-use crate::sink::{Mistake, Sink};
+use crate::sink::Sink;
 use crate::surroundings::Surroundings;
 use crate::tree::Node;
 
@@ -26,7 +25,7 @@ pub enum Payloads {
     /// Their digest.
     #[default]
     Digest,
-    /// All of them.
+    /// All that policies were told, encrypted; never server entries.
     Full,
 }
 
@@ -39,6 +38,8 @@ pub struct JournalSection {
     pub payloads: Payloads,
     /// How long records are kept; nothing means the default of the store.
     pub keep: Option<Duration>,
+    /// How long full payloads are kept; nothing means the default of the store.
+    pub keep_payloads: Option<Duration>,
     /// How many bytes the database may have; nothing means the default of the store.
     pub most_bytes: Option<u64>,
     /// The file, if not the one of the home folder.
@@ -51,19 +52,15 @@ pub(crate) fn read(node: &Node, path: &KeyPath, surroundings: &Surroundings, sin
     const MOST_DAYS: u64 = 36_500;
     // Less would not hold what the database needs besides records.
     const LEAST_SIZE: u64 = 10;
+    let days = |count: Option<u64>| count.map(|days| Duration::from_secs(days.min(MOST_DAYS) * DAY));
     let mut fields = Fields::new(node, path.clone(), sink);
     let durability = fields.choice("durability", &[("process", Durability::Process), ("power", Durability::Power)]);
     let payloads = fields.choice("payloads", &[("digest", Payloads::Digest), ("full", Payloads::Full)]);
-    if payloads == Some(Payloads::Full) {
-        let place = fields.place_of("payloads");
-        let mistake =
-            Mistake::warning(DiagnosticKind::NotSupported, "full payloads are not supported yet: digests are kept");
-        fields.report("payloads", place, mistake);
-    }
     let section = JournalSection {
         durability: durability.unwrap_or_default(),
-        payloads: Payloads::Digest,
-        keep: fields.count("keep_days", 1).map(|days| Duration::from_secs(days.min(MOST_DAYS) * DAY)),
+        payloads: payloads.unwrap_or_default(),
+        keep_payloads: days(fields.count("payload_days", 1)),
+        keep: days(fields.count("keep_days", 1)),
         most_bytes: fields.count("max_size_mb", LEAST_SIZE).map(|megabytes| megabytes.saturating_mul(1_000_000)),
         path: fields.text("path").map(|path| PathBuf::from(surroundings.expand(&path))),
     };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{Answer, GateName, Platform, Selection, Subject};
 
-use crate::chain::{Heard, Stance, check_findings, evaluate, facts};
+use crate::chain::{Heard, Stance, check_findings, evaluate, facts, readings};
 use crate::judge::{open_gate, strongest};
 use crate::loader::is_loader_variable;
 use crate::passage::{Passage, Refused};
@@ -85,7 +85,8 @@ async fn removals(
     subject: &Subject,
 ) -> Result<Option<Removed>, Refused> {
     let facts = facts(passage.gates, passage.context, &passage.server, 1);
-    let evaluations = evaluate(policies, passage.context, &passage.gates.meters, &facts, subject).await;
+    let readings = readings(policies, passage.context, &passage.gates.meters);
+    let evaluations = evaluate(policies, &readings, &facts, subject).await;
     let mut removed: Option<Removed> = None;
     let mut heard = Vec::with_capacity(policies.len());
     for (policy, Evaluation { outcome, cost }) in policies.iter().zip(evaluations) {

@@ -9,12 +9,12 @@ use futures_util::future::join_all;
 use portcullis_model::{Answer, Batch, CatalogueEntry, GateName, Item, ServerName, Subject, Verdict};
 
 use super::{Listed, Withheld};
-use crate::chain::{Heard, View, check, evaluate, facts};
+use crate::chain::{Heard, View, check, evaluate, facts, readings};
 use crate::judge::{MOST_ROUNDS, open_gate};
 use crate::passage::Refused;
 use crate::segments::walk::MOST_TEXT;
 use crate::segments::{collect_whole, item_place};
-use crate::{ActivePolicy, Cleared, Context, Cost, Evaluation, Fault, Gates, ListedItem, Mode, RefusalCode};
+use crate::{ActivePolicy, Cleared, Context, Cost, Evaluation, Fault, Gates, Judged, ListedItem, Mode, RefusalCode};
 use item::Scanning;
 
 type Scanned = Result<Cleared<ListedItem>, Withheld>;
@@ -118,7 +118,12 @@ async fn judge_batch<'s, 'a>(judging: Judging<'_>, members: Vec<Member<'s, 'a>>)
     }
     let facts = facts(gates, context, &server, round);
     let subject = Subject::Listing(Batch { server, items, catalogue: Arc::clone(catalogue) });
-    let evaluations = evaluate(policies, context, &gates.meters, &facts, &subject).await;
+    let readings = readings(policies, context, &gates.meters);
+    let evaluations = evaluate(policies, &readings, &facts, &subject).await;
+    let kept = gates.keeps_inputs.then(|| {
+        let subject = subject.clone();
+        Arc::new(Judged { facts, readings, subject, document: None })
+    });
     let Subject::Listing(Batch { server, items, catalogue: _ }) = subject else {
         return None;
     };
@@ -130,6 +135,7 @@ async fn judge_batch<'s, 'a>(judging: Judging<'_>, members: Vec<Member<'s, 'a>>)
     }
     for Member { scanning, item, encoded } in members {
         let heard: Vec<(Heard, Cost)> = answers.iter_mut().map(|answer| answer.next(&server, &item)).collect();
+        scanning.passage.inputs.extend(kept.clone());
         scanning.judge(heard, &item.segments, &encoded, round);
     }
     None

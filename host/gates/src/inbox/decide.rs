@@ -238,5 +238,6 @@ fn record(entry: &Entry, given: &Given) -> Record {
         policies: Vec::new(),
         approvals: entry.questions.iter().map(approval).collect(),
         elapsed: Duration::ZERO,
+        inputs: Vec::new(),
     }
 }

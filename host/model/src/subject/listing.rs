@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use crate::json::Value;
 use crate::{Annotations, Digest, PinState, Segment, ServerName};
+use serde::{Deserialize, Serialize};
 
 /// What kind of thing a server lists.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ItemKind {
     /// A tool.
     Tool,
@@ -34,7 +35,7 @@ impl ItemKind {
 }
 
 /// The digest of one field of a definition.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FieldDigest {
     /// JSON pointer of the field.
     pub pointer: String,
@@ -43,7 +44,7 @@ pub struct FieldDigest {
 }
 
 /// The definition that was approved before.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Pinned {
     /// Digest of the whole definition.
     pub digest: Digest,
@@ -54,7 +55,7 @@ pub struct Pinned {
 }
 
 /// A field that differs from the pinned definition.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DriftedField {
     /// JSON pointer of the field.
     pub pointer: String,
@@ -65,7 +66,7 @@ pub struct DriftedField {
 }
 
 /// One item that a server lists.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// What kind of thing it is.
     pub kind: ItemKind,
@@ -90,7 +91,7 @@ pub struct Item {
 }
 
 /// Something that is published already.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CatalogueEntry {
     /// The server that offers it.
     pub server: ServerName,
@@ -103,17 +104,40 @@ pub struct CatalogueEntry {
 }
 
 /// The subject of the listing gate: at most [`Batch::LARGEST`] items of one server.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Batch {
     /// The server.
     pub server: ServerName,
     /// The items.
     pub items: Vec<Item>,
     /// What else is published.
+    #[serde(with = "shared")]
     pub catalogue: Arc<Vec<CatalogueEntry>>,
 }
 
 impl Batch {
     /// The most items of one batch: bounds the time of one evaluation.
     pub const LARGEST: usize = 64;
+}
+
+/// A shared list is written as the list that it is.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use super::CatalogueEntry;
+
+    pub(super) fn serialize<S: Serializer>(
+        catalogue: &Arc<Vec<CatalogueEntry>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        catalogue.as_ref().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Arc<Vec<CatalogueEntry>>, D::Error> {
+        Vec::deserialize(deserializer).map(Arc::new)
+    }
 }

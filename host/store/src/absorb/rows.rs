@@ -1,11 +1,13 @@
 //! Records as rows.
 
+use std::time::SystemTime;
+
 use portcullis_model::Digest;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::start_of;
 use crate::chain::{ChainId, Head, Link};
-use crate::encode::AT;
+use crate::encode::{AT, microseconds};
 use crate::segment::Header;
 
 /// What a record tells.
@@ -122,6 +124,14 @@ impl Position {
             ])?;
         Ok(())
     }
+}
+
+/// Adds a payload. It counts as old as it was absorbed: that is when its time to be kept begins.
+pub(crate) fn insert_payload(connection: &Connection, digest: &Digest, sealed: &[u8]) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached("INSERT OR IGNORE INTO payloads (digest, at, sealed) VALUES (?1, ?2, ?3)")?
+        .execute(params![digest.as_bytes(), microseconds(SystemTime::now()), sealed])?;
+    Ok(())
 }
 
 /// Returns the list of policies in the text of a lineup's record.

@@ -32,6 +32,7 @@ fn record(name: &str) -> Record {
         policies: vec![policy],
         approvals: Vec::new(),
         elapsed: std::time::Duration::from_nanos(1),
+        inputs: Vec::new(),
     }
 }
 

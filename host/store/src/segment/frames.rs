@@ -1,4 +1,7 @@
 //! Frames: the form of a record in a segment.
+//!
+//! What records only name, attachments, stands between them in frames whose length has its highest bit set, followed by the
+//! SHA-256 of the bytes alone.
 
 use portcullis_model::Digest;
 
@@ -6,6 +9,7 @@ use crate::chain::Link;
 
 const LENGTH: usize = 4;
 const HASH: usize = 32;
+const ATTACHMENT: u32 = 1 << 31;
 
 /// The longest body that is written or read. Texts and lists of a record are cut, so that one of 60 policies which each
 /// find as much as they can in three rounds stays below it.
@@ -23,6 +27,15 @@ pub(crate) enum Next<'a> {
         /// Bytes of its frame.
         length: usize,
     },
+    /// Bytes that a later record names by their digest.
+    Attachment {
+        /// They.
+        bytes: &'a [u8],
+        /// Their digest.
+        digest: Digest,
+        /// Bytes of the frame.
+        length: usize,
+    },
     /// Nothing, or a frame whose end is missing; so many bytes are needed to say more.
     Partial(usize),
     /// Something that no writer of this chain wrote here.
@@ -38,12 +51,23 @@ pub(crate) fn append_frame(frames: &mut Vec<u8>, body: &[u8], link: &Link) -> Op
     Some(())
 }
 
+/// Appends the frame of bytes that a record names.
+pub(crate) fn append_attachment(frames: &mut Vec<u8>, bytes: &[u8], digest: &Digest) -> Option<()> {
+    let length = u32::try_from(bytes.len()).ok().filter(|_| bytes.len() <= LONGEST_BODY)?;
+    frames.extend_from_slice(&(length | ATTACHMENT).to_be_bytes());
+    frames.extend_from_slice(bytes);
+    frames.extend_from_slice(digest.as_bytes());
+    Some(())
+}
+
 /// Reads the frame at the start of `bytes`, which follows the given place in the chain.
 pub(crate) fn next_frame<'a>(bytes: &'a [u8], before: &Link) -> Next<'a> {
     let Some((length, rest)) = bytes.split_first_chunk::<LENGTH>() else {
         return Next::Partial(LENGTH);
     };
-    let length = u32::from_be_bytes(*length) as usize;
+    let length = u32::from_be_bytes(*length);
+    let is_attachment = length & ATTACHMENT != 0;
+    let length = (length & !ATTACHMENT) as usize;
     if length == 0 || length > LONGEST_BODY {
         return Next::Damaged;
     }
@@ -53,11 +77,15 @@ pub(crate) fn next_frame<'a>(bytes: &'a [u8], before: &Link) -> Next<'a> {
     let Some((hash, _)) = rest.split_first_chunk::<HASH>() else {
         return Next::Partial(LENGTH + length + HASH);
     };
+    let frame = LENGTH + length + HASH;
+    if is_attachment {
+        let digest = Digest::of(body);
+        let is_whole = digest == Digest::from_bytes(*hash);
+        return if is_whole { Next::Attachment { bytes: body, digest, length: frame } } else { Next::Damaged };
+    }
     let link = before.next(body);
     match std::str::from_utf8(body) {
-        Ok(body) if link.hash == Digest::from_bytes(*hash) => {
-            Next::Record { body, link, length: LENGTH + length + HASH }
-        }
+        Ok(body) if link.hash == Digest::from_bytes(*hash) => Next::Record { body, link, length: frame },
         Ok(_) | Err(_) => Next::Damaged,
     }
 }
@@ -88,6 +116,12 @@ mod tests {
             assert!(!matches!(next_frame(&changed, &start), Next::Record { .. }), "byte {place} was changed");
         }
         assert_eq!(next_frame(rest, &start), Next::Damaged, "it stands at another place");
+        let mut attached = Vec::new();
+        append_attachment(&mut attached, b"sealed", &Digest::of(b"sealed")).unwrap();
+        let whole = Next::Attachment { bytes: b"sealed", digest: Digest::of(b"sealed"), length: attached.len() };
+        assert_eq!(next_frame(&attached, &start), whole);
+        attached[5] ^= 1;
+        assert_eq!(next_frame(&attached, &start), Next::Damaged);
         assert_eq!(append_frame(&mut Vec::new(), &vec![b' '; LONGEST_BODY + 1], &first), None);
     }
 }

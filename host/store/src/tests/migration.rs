@@ -49,7 +49,7 @@ fn a_database_of_a_newer_program_is_left_alone() {
     drop(connection);
     let error = SqliteStore::open(&home, StoreOptions::default()).unwrap_err();
     assert!(
-        matches!(error, OpenError::Migrate { source: MigrateError::Newer { found: 99, known: 4 }, .. }),
+        matches!(error, OpenError::Migrate { source: MigrateError::Newer { found: 99, known: 5 }, .. }),
         "{error:?}"
     );
 }
