@@ -1,5 +1,6 @@
 //! The command line as it is written: nothing is resolved here, see [`crate::settings`].
 
+mod evaluation;
 pub(crate) mod journal;
 
 use std::net::SocketAddr;
@@ -9,6 +10,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use portcullis_gates::Scope;
 use portcullis_mcp::Schemas;
 use portcullis_model::GateName;
+
+pub(crate) use evaluation::{Asked, By, PolicyEval};
 
 /// Stands between an AI agent and its MCP servers; every decision is made by a WebAssembly policy.
 #[derive(Clone, Debug, PartialEq, Parser)]
@@ -361,52 +364,6 @@ pub(crate) struct PolicyBench {
     pub(crate) seconds: u64,
     #[command(flatten)]
     pub(crate) format: Format,
-}
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct PolicyEval {
-    /// Files of cases, one JSON object a line; the formats are described in policies/README.md
-    #[arg(value_name = "CORPUS", required = true)]
-    pub(crate) corpora: Vec<PathBuf>,
-    /// Name of a policy of the bundle, or path of a component; may be given several times [default: the whole bundle]
-    #[arg(long = "policy", value_name = "POLICY")]
-    pub(crate) policies: Vec<String>,
-    /// Settings of one of the policies, as a YAML or JSON file; may be given several times
-    #[arg(long = "settings", value_name = "POLICY=FILE", value_parser = setting)]
-    pub(crate) settings: Vec<(String, PathBuf)>,
-    /// Who is there to be asked; whoever it is says yes, once
-    #[arg(long, value_enum, default_value = "operator")]
-    pub(crate) approver: Asked,
-    /// What cases are counted by
-    #[arg(long, value_enum, default_value = "group")]
-    pub(crate) by: By,
-    /// Writes the cases that went wrong, one JSON object a line: what was missed, and what was found fault with wrongly
-    #[arg(long, value_name = "FILE")]
-    pub(crate) misses: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) format: Format,
-}
-
-fn setting(text: &str) -> Result<(String, PathBuf), String> {
-    match text.split_once('=') {
-        Some((policy, file)) if !policy.is_empty() && !file.is_empty() => Ok((policy.to_owned(), file.into())),
-        Some(_) | None => Err("write it as POLICY=FILE".to_owned()),
-    }
-}
-
-/// Who can be asked while cases are judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Asked {
-    Operator,
-    Client,
-    Nobody,
-}
-
-/// What cases are counted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum By {
-    Group,
-    Kind,
 }
 
 #[derive(Clone, Debug, PartialEq, Args)]

@@ -36,7 +36,7 @@ pub(crate) fn module(policy: &str) -> Result<Module, Failure> {
         return Ok(Module {
             wasm: bundled.wasm.to_vec(),
             settings: bundled.settings.clone(),
-            packs: bundled.packs.clone(),
+            packs: bundled.packs.iter().map(|file| file.pack.clone()).collect(),
         });
     }
     let names: Vec<_> = bundle.iter().map(|bundled| bundled.name.as_str()).collect();
@@ -79,8 +79,14 @@ pub(crate) fn prepare(settings: &Settings, subject: &Subject) -> Result<(Loader,
 
 /// Reads settings from a YAML or JSON file.
 pub(crate) fn read_settings(path: &Path) -> Result<Value, Failure> {
-    let bytes = std::fs::read(path).or_exit(Exit::Usage, format!("reading the settings {}", path.display()))?;
-    parse_yaml(&bytes).or_exit(Exit::Usage, format!("reading the settings {}", path.display()))
+    read_yaml(path, "settings")
+}
+
+/// Reads a YAML or JSON file; `what` says for people what it holds.
+fn read_yaml(path: &Path, what: &str) -> Result<Value, Failure> {
+    let doing = || format!("reading the {what} {}", path.display());
+    let bytes = std::fs::read(path).or_exit(Exit::Usage, doing())?;
+    parse_yaml(&bytes).or_exit(Exit::Usage, doing())
 }
 
 fn read_document(path: &Path) -> Result<Value, Failure> {

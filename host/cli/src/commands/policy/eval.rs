@@ -3,6 +3,7 @@
 mod approver;
 mod case;
 mod examine;
+mod goals;
 mod level;
 mod table;
 
@@ -15,7 +16,7 @@ use portcullis_gates::PolicySet;
 use portcullis_model::json::{Value, parse};
 use portcullis_runtime::Budget;
 
-use crate::arguments::{By, PolicyEval};
+use crate::arguments::PolicyEval;
 use crate::failure::OrExit as _;
 use crate::gateway::runtime;
 use crate::probe::active;
@@ -23,13 +24,15 @@ use crate::settings::Settings;
 use crate::{Exit, Failure, policies, report};
 use case::Case;
 use examine::Examiner;
-use table::Table;
+use goals::Goals;
+use table::{Evaluation, Table};
 
 /// A line is read up to this size, which is what a message may have (16 MiB), in both forms of a drifted definition.
 const LONGEST_LINE: u64 = 32 * 1024 * 1024;
 
-/// Judges every case of the files. Fails where a policy broke.
+/// Judges every case of the files. Fails where a policy broke or a goal is missed.
 pub(crate) fn run(settings: &Settings, arguments: &PolicyEval) -> Result<Exit, Failure> {
+    let mut goals = arguments.goals.as_deref().map(read_goals).transpose()?.unwrap_or_default();
     let set = policy_set(settings, arguments)?;
     let examiner = Examiner::new(set, arguments.approver);
     let mut misses = arguments.misses.as_deref().map(create).transpose()?;
@@ -37,13 +40,21 @@ pub(crate) fn run(settings: &Settings, arguments: &PolicyEval) -> Result<Exit, F
     let mut tables = Vec::new();
     for path in &arguments.corpora {
         report::progress(&format!("judging the cases of {}", path.display()), arguments.format);
-        tables.push(runtime.block_on(judge_file(&examiner, path, arguments.by, misses.as_mut()))?);
+        let judging = judge_file(&examiner, path, arguments, &mut goals, misses.as_mut());
+        tables.push(runtime.block_on(judging)?);
     }
     if let Some((path, file)) = &mut misses {
         file.flush().or_exit(Exit::Usage, format!("writing {path}"))?;
     }
-    report::print(&tables, arguments.format)?;
-    Ok(if tables.iter().any(Table::broke) { Exit::Failed } else { Exit::Success })
+    let evaluation = Evaluation { tables, goals };
+    report::print(&evaluation, arguments.format)?;
+    let failed = evaluation.tables.iter().any(Table::broke) || evaluation.goals.any_missed();
+    Ok(if failed { Exit::Failed } else { Exit::Success })
+}
+
+fn read_goals(path: &Path) -> Result<Goals, Failure> {
+    let document = super::read_yaml(path, "goals")?;
+    Goals::read(&document).or_exit(Exit::Usage, format!("reading the goals {}", path.display()))
 }
 
 /// Loads the named policies, or the whole bundle.
@@ -83,7 +94,8 @@ fn create(path: &Path) -> Result<Misses, Failure> {
 async fn judge_file(
     examiner: &Examiner,
     path: &Path,
-    by: By,
+    arguments: &PolicyEval,
+    goals: &mut Goals,
     mut misses: Option<&mut Misses>,
 ) -> Result<Table, Failure> {
     let doing = || format!("reading the cases of {}", path.display());
@@ -100,6 +112,9 @@ async fn judge_file(
             continue;
         }
         let row = parse(&line).or_exit(Exit::Usage, format!("{}, line {number}", doing()))?;
+        if arguments.part.is_some_and(|part| !part.holds(&row)) {
+            continue;
+        }
         let case = Case::read(&row).or_exit(Exit::Usage, format!("{}, line {number}", doing()))?;
         let outcome = examiner.judge(&case).await;
         if let Some((name, file)) = misses.as_deref_mut()
@@ -108,7 +123,8 @@ async fn judge_file(
             let miss = Value::from(outcome.to_miss(&table.file, number, &row, &case));
             writeln!(file, "{}", miss.to_json()).or_exit(Exit::Usage, format!("writing {name}"))?;
         }
-        table.add(&case, by, &outcome);
+        goals.add(&table.file, &case, &outcome);
+        table.add(&case, arguments.by, &outcome);
     }
     Ok(table)
 }

@@ -59,6 +59,8 @@ pub(super) struct Case {
     pub(super) label: String,
     pub(super) group: String,
     pub(super) kind: String,
+    /// Where the case comes from.
+    pub(super) source: String,
     pub(super) matter: Matter,
 }
 
@@ -92,7 +94,8 @@ impl Case {
             tool: or(word("tool"), "tool"),
             label: or(word("label"), "unlabelled"),
             group: or(group, "all"),
-            kind: or(word("kind"), &word("rule")),
+            kind: or(or(word("kind"), &word("rule")), &changed(row)),
+            source: word("source"),
             matter,
         })
     }
@@ -101,6 +104,12 @@ impl Case {
     pub(super) fn is_bad(&self) -> bool {
         matches!(self.label.as_str(), "malicious" | "secret" | "risky" | "malicious_drift")
     }
+}
+
+/// Returns what a release changed, joined by `+`: its kind.
+fn changed(row: &Value) -> String {
+    let parts = row.get("changed").and_then(Value::as_array).into_iter().flatten();
+    parts.filter_map(Value::as_str).collect::<Vec<_>>().join("+")
 }
 
 fn matter(row: &Value) -> Result<(Form, Matter), CaseError> {

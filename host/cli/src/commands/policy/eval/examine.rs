@@ -38,7 +38,9 @@ impl Examiner {
             records,
             approver: Arc::new(Consent(approver)),
             // Entries of strangers name variables that nobody here has.
-            surroundings: Surroundings::new(|name| Some(format!("value-of-{name}"))),
+            surroundings: Surroundings::new(|name| Some(format!("value-of-{name}")))
+                .with_home("/home/user")
+                .with_workspace("/home/user/workspace"),
             cases: AtomicU64::new(0),
         }
     }

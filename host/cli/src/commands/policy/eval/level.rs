@@ -49,6 +49,24 @@ impl Level {
     }
 }
 
+/// What is counted of cases.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// Those that were objected to at least so strongly.
+    Level(Level),
+    /// Those that went on changed.
+    Edit,
+}
+
+impl Reach {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Level(level) => level.as_str(),
+            Self::Edit => "edit",
+        }
+    }
+}
+
 /// What the gates made of one case.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
@@ -66,9 +84,22 @@ pub(super) struct Outcome {
 }
 
 impl Outcome {
-    /// What is no server entry at all cannot be started.
+    /// What is no server entry at all reaches no gate, so no policy found it or let it pass.
     pub(super) fn unreadable(why: String) -> Self {
-        Self { level: Level::Block, unreadable: Some(why), ..Self::default() }
+        Self { unreadable: Some(why), ..Self::default() }
+    }
+
+    /// Returns true where the case did not reach a gate.
+    pub(super) fn is_unreadable(&self) -> bool {
+        self.unreadable.is_some()
+    }
+
+    /// Returns true where the case was objected to at least so strongly.
+    pub(super) fn reached(&self, reach: Reach) -> bool {
+        match reach {
+            Reach::Level(level) => self.level >= level,
+            Reach::Edit => self.changed,
+        }
     }
 
     /// Takes what gates recorded. Where it does not count, it is kept for the list of misses alone.
@@ -86,6 +117,9 @@ impl Outcome {
 
     /// Returns true where a bad case was missed or a good one objected to, at the level that counts for its form.
     pub(super) fn is_wrong(&self, case: &Case) -> bool {
+        if self.is_unreadable() {
+            return !case.is_bad();
+        }
         let found = match case.form {
             // A secret is to be taken out.
             Form::Secret => self.changed,

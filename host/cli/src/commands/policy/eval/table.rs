@@ -9,6 +9,7 @@ use portcullis_model::json::{Number, Object, Value};
 use portcullis_model::object;
 
 use super::case::Case;
+use super::goals::Goals;
 use super::level::{Level, Outcome};
 use crate::arguments::By;
 use crate::failure::one_line;
@@ -25,6 +26,8 @@ struct Tally {
     cases: u64,
     changed: u64,
     broken: u64,
+    /// Cases besides `cases` that reached no gate, since they are no document that the gate is for.
+    unreadable: u64,
     times: Vec<Duration>,
     /// How many cases each reason stands in.
     reasons: BTreeMap<String, u64>,
@@ -71,6 +74,10 @@ impl Table {
 
 impl Tally {
     fn add(&mut self, outcome: &Outcome) {
+        if outcome.is_unreadable() {
+            self.unreadable += 1;
+            return;
+        }
         self.cases += 1;
         for (count, level) in self.reached.iter_mut().zip(LEVELS) {
             *count += u64::from(outcome.level >= level);
@@ -90,6 +97,7 @@ impl Tally {
         }
         self.changed += other.changed;
         self.broken += other.broken;
+        self.unreadable += other.unreadable;
         self.times.extend(&other.times);
         for (reason, count) in &other.reasons {
             *self.reasons.entry(reason.clone()).or_default() += count;
@@ -115,6 +123,7 @@ impl Tally {
         }
         object.insert("changed", object! { "count" => self.changed, "percent" => number(self.share(self.changed)) });
         object.insert("broken", self.broken);
+        object.insert("unreadable", self.unreadable);
         object.insert("p50_us", number(self.microseconds(50)));
         object.insert("p99_us", number(self.microseconds(99)));
         let reasons: Object = self.reasons.iter().fold(Object::new(), |mut all, (reason, count)| {
@@ -134,6 +143,9 @@ impl Tally {
         if self.broken > 0 {
             write!(out, "  broken {}", self.broken)?;
         }
+        if self.unreadable > 0 {
+            write!(out, "  unreadable {}", self.unreadable)?;
+        }
         writeln!(out)
     }
 
@@ -147,13 +159,21 @@ impl Tally {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a share for people; counts of lines are far from 2^52")]
-fn hundredths(count: u64, of: u64) -> f64 {
+pub(super) fn hundredths(count: u64, of: u64) -> f64 {
     if of == 0 { 0.0 } else { 100.0 * count as f64 / of as f64 }
 }
 
-impl Report for Vec<Table> {
+/// What came of all files.
+#[derive(Debug)]
+pub(super) struct Evaluation {
+    pub(super) tables: Vec<Table>,
+    pub(super) goals: Goals,
+}
+
+impl Report for Evaluation {
     fn to_value(&self) -> Value {
         let tables: Vec<Value> = self
+            .tables
             .iter()
             .map(|table| {
                 let named = |label: &str, group: Option<&str>, tally: &Tally| {
@@ -172,11 +192,15 @@ impl Report for Vec<Table> {
                 object! { "file" => table.file.as_str(), "labels" => wholes, "groups" => groups }.into()
             })
             .collect();
-        object! { "files" => tables }.into()
+        let mut report = object! { "files" => tables };
+        if !self.goals.is_empty() {
+            report.insert("goals", self.goals.to_value());
+        }
+        report.into()
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        for table in self {
+        for table in &self.tables {
             writeln!(
                 out,
                 "{}\n  {:<10} {:<34} {:>6} {:>7} {:>7} {:>7} {:>7} {:>7} {:>9} {:>9}",
@@ -200,6 +224,6 @@ impl Report for Vec<Table> {
                 whole.write_reasons(out)?;
             }
         }
-        Ok(())
+        self.goals.write_text(out)
     }
 }
