@@ -23,6 +23,9 @@ const UNTRUSTED: &str = "read:untrusted";
 /// The label of a session that read what is not open to everybody.
 const PRIVATE: &str = "read:private";
 
+/// The label of a text in which instructions for its reader were found, as `result-sanitizer` sets it.
+const INSTRUCTION: &str = "read:instruction";
+
 /// Watches where content of results goes.
 #[derive(Debug)]
 pub struct Flow {

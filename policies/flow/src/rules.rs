@@ -3,6 +3,7 @@
 mod incomplete;
 mod private_outward;
 mod target_from_data;
+mod target_from_instruction;
 mod target_from_prose;
 
 use portcullis_sdk::call_gate::Call;
@@ -16,7 +17,13 @@ use crate::sighting::Sighting;
 const MOST_QUESTIONS: usize = 8;
 
 pub(crate) fn declared() -> Vec<Rule> {
-    vec![target_from_prose::rule(), target_from_data::rule(), private_outward::rule(), incomplete::rule()]
+    vec![
+        target_from_instruction::rule(),
+        target_from_prose::rule(),
+        target_from_data::rule(),
+        private_outward::rule(),
+        incomplete::rule(),
+    ]
 }
 
 /// Judges an outward call, or one that fetches a URL.
@@ -34,6 +41,7 @@ pub(crate) fn judge(
         verdict = verdict.join(target_from_prose::judge(facts, call, sighting, outward, settings));
     }
     if outward {
+        verdict = verdict.join(target_from_instruction::judge(facts, call, sighting, settings));
         verdict = verdict.join(target_from_data::judge(facts, call, sighting, settings));
     }
     verdict = verdict.join(private_outward::judge(facts, call, sighting, settings));

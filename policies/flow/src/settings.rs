@@ -23,6 +23,8 @@ pub enum Reaction {
 pub struct Settings {
     /// Private content goes to a target that untrusted prose named.
     pub private_to_named_target: Reaction,
+    /// The target of an outward call stands in untrusted prose that gives its reader instructions.
+    pub target_from_instruction: Reaction,
     /// The target of an outward call stands in untrusted prose.
     pub target_from_prose: Reaction,
     /// The target of an outward call is a whole field of untrusted data.
@@ -41,6 +43,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             private_to_named_target: Reaction::Deny,
+            target_from_instruction: Reaction::Deny,
             target_from_prose: Reaction::Ask,
             target_from_data: Reaction::Observe,
             private_outward: Reaction::Observe,

@@ -8,7 +8,7 @@ use portcullis_sdk::{Echo, Facts, Segment};
 use crate::pack::Tables;
 use crate::settings::Settings;
 use crate::words::words;
-use crate::{PRIVATE, UNTRUSTED};
+use crate::{INSTRUCTION, PRIVATE, UNTRUSTED};
 
 /// A target is an address, a name or an identifier; what is longer is a letter.
 const LONGEST_TARGET: usize = 256;
@@ -18,6 +18,8 @@ const LONGEST_TARGET: usize = 256;
 pub(crate) struct Sighting<'a> {
     /// Echoes that name the target and stand in prose.
     pub(crate) from_prose: Vec<&'a Echo>,
+    /// Those of them that stand in a text with instructions for its reader.
+    pub(crate) from_instruction: Vec<&'a Echo>,
     /// Echoes that name the target and are whole fields.
     pub(crate) from_data: Vec<&'a Echo>,
     /// Echoes of private content, from other texts than those that name the target.
@@ -45,6 +47,10 @@ impl<'a> Sighting<'a> {
                 list.push(echo);
             }
         }
+        let instructing: BTreeSet<u32> =
+            facts.echoes.iter().filter(|echo| echo.label == INSTRUCTION).map(|echo| echo.text).collect();
+        sighting.from_instruction =
+            sighting.from_prose.iter().copied().filter(|echo| instructing.contains(&echo.text)).collect();
         let naming: BTreeSet<u32> = sighting.from_prose.iter().map(|echo| echo.text).collect();
         let carried = |echo: &&Echo| {
             echo.label == PRIVATE

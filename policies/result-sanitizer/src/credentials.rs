@@ -58,6 +58,8 @@ enum Cue {
     Url,
     /// `-----BEGIN `
     Pem,
+    /// `Private-Lines: `
+    Putty,
     /// `eyJ`
     Jwt,
     /// ` -u `, `--user `
@@ -107,6 +109,7 @@ impl Credentials {
             (Cue::Header, "authorization"),
             (Cue::Url, "://"),
             (Cue::Pem, "-----begin "),
+            (Cue::Putty, "private-lines: "),
             (Cue::Jwt, "eyj"),
             (Cue::Curl, " -u "),
             (Cue::Curl, "--user "),
@@ -135,6 +138,7 @@ impl Credentials {
                 Cue::Discord => discord::look(text, hit.range(), fixed),
                 Cue::Url => userinfo::look(text, hit.range(), strictness),
                 Cue::Pem => private_key::look(text, hit.range()),
+                Cue::Putty => private_key::look_putty(text, hit.range()),
                 Cue::Jwt => jwt::look(text, hit.range()),
                 Cue::Curl => header::look_curl(text, hit.range()),
             };

@@ -14,6 +14,9 @@ use credentials::Credentials;
 use report::Report;
 pub use settings::{CredentialMode, InjectionMode, Settings};
 
+/// The label of texts in which instructions were found, for policies that judge what comes of them.
+const INSTRUCTION: &str = "read:instruction";
+
 /// Cleans everything on its way to the model.
 #[derive(Debug)]
 pub struct ResultSanitizer {
@@ -32,7 +35,8 @@ impl Policy for ResultSanitizer {
             "Removes hidden characters, credentials and reserved metadata from results, and flags injected instructions.",
         )
         .rules(rules::declared())
-        .wants(Rights::EDIT_SPAN | Rights::REMOVE_MEMBER | Rights::FENCE)
+        .label(INSTRUCTION)
+        .wants(Rights::EDIT_SPAN | Rights::REMOVE_MEMBER | Rights::FENCE | Rights::LABEL)
     }
 
     fn new(settings: Settings, packs: &Packs) -> Result<Self, ConfigureError> {
@@ -58,6 +62,7 @@ impl ResultGate for ResultSanitizer {
             rules::credentials::look(index, segment, subject, &self.credentials, &mut report);
             rules::injection::look(index, segment, &mut scanner, &self.injection, &mut report);
             rules::markup::look(index, segment, &mut report);
+            rules::media::look(index, segment, subject, &mut report);
         }
         report.verdict()
     }

@@ -81,6 +81,12 @@ impl<'a> Report<'a> {
         self.verdict.edits.push(Edit::fence(rule, index));
     }
 
+    /// Labels a segment.
+    pub(crate) fn label(&mut self, name: &'static str, index: usize) {
+        let verdict = std::mem::replace(&mut self.verdict, Verdict::allow());
+        self.verdict = verdict.with_label(name, index);
+    }
+
     /// The verdict. Says how many findings were left out.
     pub(crate) fn verdict(mut self) -> Verdict {
         if self.dropped > 0

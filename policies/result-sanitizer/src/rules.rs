@@ -4,6 +4,7 @@ pub(crate) mod characters;
 pub(crate) mod credentials;
 pub(crate) mod injection;
 pub(crate) mod markup;
+pub(crate) mod media;
 pub(crate) mod meta;
 
 use portcullis_sdk::{Rule, Severity};
@@ -12,7 +13,9 @@ use portcullis_sdk::{Rule, Severity};
 pub(crate) type Declared = (&'static str, Severity, &'static str);
 
 fn all() -> impl Iterator<Item = &'static Declared> {
-    [characters::RULES, credentials::RULES, injection::RULES, markup::RULES, meta::RULES].into_iter().flatten()
+    [characters::RULES, credentials::RULES, injection::RULES, markup::RULES, media::RULES, meta::RULES]
+        .into_iter()
+        .flatten()
 }
 
 /// Every rule, for `describe`.

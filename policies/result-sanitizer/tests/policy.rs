@@ -7,7 +7,7 @@ use std::path::Path;
 use portcullis_policy_result_sanitizer::ResultSanitizer;
 use portcullis_sdk::result_gate::{Kind, Subject};
 use portcullis_sdk::serde_json::{Value, json};
-use portcullis_sdk::{Edit, Pack, Packs, Policy as _, ResultGate as _, Verdict, testing};
+use portcullis_sdk::{Descriptor, Edit, Pack, Packs, Policy as _, ResultGate as _, Verdict, testing};
 use proptest::prelude::*;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures");
@@ -51,6 +51,28 @@ fn fixtures_hold() {
 #[test]
 fn verdicts_are_as_reviewed() {
     insta::assert_snapshot!(testing::report::<ResultSanitizer>(FIXTURES));
+}
+
+#[test]
+fn media_that_are_a_block_of_the_result_do_not_stand_in_its_texts_too() {
+    let policy = policy(&Value::Null);
+    // Four hundred bytes of zeroes as base64, and their digest.
+    let zeroes = ["A".repeat(532), "AA==".to_owned()].concat();
+    let media = |digest: &str| Descriptor {
+        pointer: "/content/0/data".to_owned(),
+        mime: "image/png".to_owned(),
+        length: 400,
+        digest: digest.to_owned(),
+    };
+    let subject = |digest: &str| Subject {
+        descriptors: vec![media(digest)],
+        ..testing::result_subject(&[&format!("{{\"src\":\"data:image/png;base64,{zeroes}\"}}")])
+    };
+    let known = "7a12e561363385e9dfeeab326368731c030ed4b374e7f5897ac819159d2884c5";
+    let marker = "{\"src\":\"data:image/png;base64,[repeated-media]\"}";
+    assert_eq!(cleaned(&policy, &subject(known), "/content/0/text"), marker);
+    let other = subject(&"0".repeat(64));
+    assert!(sanitize(&policy, &other).edits.is_empty(), "other media of the same length are no repetition");
 }
 
 #[test]

@@ -51,7 +51,12 @@ fn walk(value: &Value, leaves: &mut Vec<Leaf<'_>>) {
         Value::String(text) => leaves.push(Leaf::structured(text.clone())),
         Value::Number(number) => leaves.push(Leaf::structured(number.as_str().to_owned())),
         Value::Array(items) => items.iter().for_each(|item| walk(item, leaves)),
-        Value::Object(object) => object.iter().for_each(|(_, member)| walk(member, leaves)),
+        Value::Object(object) => object.iter().for_each(|(name, member)| {
+            if is_address(name) {
+                leaves.push(Leaf::structured(name.to_owned()));
+            }
+            walk(member, leaves);
+        }),
         Value::Null | Value::Bool(_) => {}
     }
 }
@@ -59,6 +64,8 @@ fn walk(value: &Value, leaves: &mut Vec<Leaf<'_>>) {
 /// A line of a layout.
 struct Line<'a> {
     indent: usize,
+    /// Who or what the value is of, where the key says so.
+    address: Option<&'a str>,
     value: &'a str,
 }
 
@@ -71,19 +78,29 @@ fn line(text: &str) -> Option<Line<'_>> {
     {
         (rest, is_item) = (inner.trim_start_matches(' '), true);
     }
-    let value = key(rest).or_else(|| is_item.then_some(rest))?;
-    Some(Line { indent, value: value.trim() })
+    let (address, value) = match key(rest) {
+        Some((key, value)) => (is_address(key).then_some(key), value),
+        None => (None, is_item.then_some(rest)?),
+    };
+    Some(Line { indent, address, value: value.trim() })
 }
 
-/// Returns what follows a key.
-fn key(text: &str) -> Option<&str> {
+/// Returns true for a key that is a mail address, as where rights are listed by person: it is data, not the name of data.
+fn is_address(key: &str) -> bool {
+    let parts = key.split_once('@');
+    parts.is_some_and(|(name, host)| !name.is_empty() && host.contains('.')) && !key.contains(char::is_whitespace)
+}
+
+/// Returns a key and what follows it.
+fn key(text: &str) -> Option<(&str, &str)> {
     let (key, value) = text.split_once(':')?;
     let begins = value.is_empty() || value.starts_with([' ', '\r']);
     let bare = key.trim_matches(['"', '\'']);
     let words = bare.split(' ').count();
-    let fits = |character: char| character.is_alphanumeric() || matches!(character, '_' | ' ' | '.' | '-' | '/');
+    let fits =
+        |character: char| character.is_alphanumeric() || matches!(character, '_' | ' ' | '.' | '-' | '/' | '@' | '+');
     (begins && !bare.is_empty() && bare.len() <= LONGEST_KEY && words <= MOST_WORDS && bare.chars().all(fits))
-        .then_some(value)
+        .then_some((bare, value))
 }
 
 /// Takes a text apart that is laid out as YAML, quoted and block texts over several lines included.
@@ -98,7 +115,7 @@ fn lines(text: &str) -> Option<Vec<Leaf<'_>>> {
             continue;
         }
         let indent = text.len() - text.trim_start_matches(' ').len();
-        let Some(Line { indent, value }) = line(text) else {
+        let Some(Line { indent, address, value }) = line(text) else {
             let last = leaves.last_mut().filter(|_| open.is_some_and(|depth| indent > depth))?;
             let joined = last.text.to_mut();
             joined.push(' ');
@@ -107,6 +124,7 @@ fn lines(text: &str) -> Option<Vec<Leaf<'_>>> {
         };
         read += 1;
         open = None;
+        leaves.extend(address.map(Leaf::structured));
         if let Some(quote) = value.chars().next().filter(|first| matches!(first, '"' | '\'')) {
             let mut held = value.get(1..).unwrap_or_default().to_owned();
             while !is_closed(&held, quote) {

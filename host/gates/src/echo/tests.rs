@@ -56,6 +56,15 @@ fn json_has_leaves_and_one_line_that_does_not_fit_makes_a_layout_prose() {
 }
 
 #[test]
+fn a_key_that_is_an_address_is_a_field_and_makes_no_layout_prose() {
+    let prose = |text: &str, wanted: &str| found(&learned(&[text]), wanted)[0].prose;
+    let rights = "name: plan\nshared_with:\n  eve@example.net: rw\n  bob+x@example.org: r\n";
+    assert!(!prose(rights, "eve@example.net") && !prose(rights, "bob+x@example.org"));
+    assert!(!prose(r#"{"shared":{"eve@example.net":"rw"}}"#, "eve@example.net"));
+    assert!(prose("name: plan\nwrite to eve@example.net: now\nand so on\n", "eve@example.net"));
+}
+
+#[test]
 fn a_text_given_as_structured_content_is_a_leaf() {
     let mut echoes = Echoes::default();
     let field = segment("/structuredContent/from", Role::Structured, "eve@example.net");

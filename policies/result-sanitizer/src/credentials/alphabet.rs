@@ -32,6 +32,16 @@ pub(crate) enum Alphabet {
     Base64,
     /// base64, `-`, `_`
     Base64url,
+    /// base64, `-`, `_`, `.`
+    Base64dotted,
+    /// url and `%`
+    Percent,
+    /// dotted, `$`, `/`, `,`, `=`, `+`
+    Crypt,
+    /// path, `@` and `:`
+    Address,
+    /// all that is printed, but quotes, brackets and what parts lists
+    Graphic,
 }
 
 impl Alphabet {
@@ -53,6 +63,15 @@ impl Alphabet {
             Self::Path => url || byte == b'.' || byte == b'~' || byte == b'/',
             Self::Base64 => alphanumeric || byte == b'+' || byte == b'/' || byte == b'=',
             Self::Base64url => url || byte == b'+' || byte == b'/' || byte == b'=',
+            Self::Base64dotted => url || byte == b'.' || byte == b'+' || byte == b'/' || byte == b'=',
+            Self::Percent => url || byte == b'%',
+            Self::Crypt => url || matches!(byte, b'.' | b'$' | b'/' | b',' | b'=' | b'+'),
+            Self::Address => url || matches!(byte, b'.' | b'~' | b'/' | b'@' | b':'),
+            Self::Graphic => {
+                byte.is_ascii_graphic()
+                    && !matches!(byte, b'"' | b'\'' | b'`' | b'<' | b'>' | b'(' | b')' | b'[' | b']' | b'{' | b'}')
+                    && !matches!(byte, b',' | b';' | b'\\')
+            }
         }
     }
 }

@@ -20,6 +20,8 @@ const BLANKS: usize = 16;
 pub(super) struct Names {
     secrets: BTreeSet<String>,
     owners: BTreeSet<String>,
+    random: BTreeSet<String>,
+    services: BTreeSet<String>,
 }
 
 /// How a name was recognised.
@@ -29,17 +31,26 @@ enum Named {
     Token,
     /// `key` with no word before it that makes it a credential.
     BareKey,
+    /// Another name that says little.
+    Random,
+    /// A service.
+    Service,
 }
 
 impl Names {
     pub(super) fn new(pack: &Pack) -> Self {
         let lower = |words: &[String]| words.iter().map(|word| word.to_ascii_lowercase()).collect();
-        Self { secrets: lower(&pack.secret_names), owners: lower(&pack.key_owners) }
+        Self {
+            secrets: lower(&pack.secret_names),
+            owners: lower(&pack.key_owners),
+            random: lower(&pack.random_names),
+            services: lower(&pack.services),
+        }
     }
 
-    /// What the automaton looks for: no stem that begins with another, so that each name is looked at once.
+    /// What the automaton looks for. Of several that end at one place the longest name decides for all.
     pub(super) fn stems(&self) -> impl Iterator<Item = &str> {
-        self.secrets.iter().map(String::as_str).chain(["key"])
+        [&self.secrets, &self.random, &self.services].into_iter().flatten().map(String::as_str).chain(["key"])
     }
 
     /// Recognises a whole name: its last word decides.
@@ -50,16 +61,18 @@ impl Names {
         if self.secrets.contains(last) {
             // What counts or names a secret is none: `max_token`, `csrf token` of a form, `secret name`.
             return match last {
-                "password" | "passwd" | "passwort" | "pwd" | "passphrase" | "secret" | "credential" | "credentials" => {
-                    Some(Named::Password)
-                }
+                "password" | "passwd" | "passwort" | "pwd" | "passphrase" | "psk" | "secret" | "credential"
+                | "credentials" => Some(Named::Password),
                 _ => Some(Named::Token),
             };
         }
         if last == "key" {
             return if self.owners.contains(before) { Some(Named::Token) } else { Some(Named::BareKey) };
         }
-        None
+        if self.random.contains(last) {
+            return Some(Named::Random);
+        }
+        self.services.contains(last).then_some(Named::Service)
     }
 }
 
@@ -99,8 +112,9 @@ pub(super) fn look(text: &str, hit: Range<usize>, names: &Names, strictness: Str
     }
     let left = bytes.get(..hit.start)?.iter().rev().take(LONGEST_NAME).take_while(|byte| in_name(byte)).count();
     let kind = names.recognise(text.get(hit.start - left..hit.end)?)?;
-    let flag = text.get(hit.start - left..)?.starts_with("--");
-    let range = value_range(bytes, hit.end, flag)?;
+    let start = hit.start - left;
+    let spoken = text.get(start..)?.starts_with("--") || follows_login(text.get(..start)?);
+    let range = value_range(bytes, hit.end, spoken)?;
     judged(text, range, kind, strictness)
 }
 
@@ -116,19 +130,32 @@ pub(super) fn member(name: &str, text: &str, names: &Names, strictness: Strictne
 fn judged(text: &str, range: Range<usize>, named: Named, strictness: Strictness) -> Option<Secret> {
     let value = text.get(range.clone())?;
     let taken = match (strictness, named) {
+        // What such names say in an error is mostly no secret, but a long random value is.
+        (Strictness::Eager, Named::Service | Named::Random) => is_random(value),
         (Strictness::Eager, _) => !value.is_empty() && !value::is_placeholder(value),
         (Strictness::Careful, Named::Password) => value::is_plausible(value, true),
         (Strictness::Careful, Named::Token) => value::is_plausible(value, false),
-        (Strictness::Careful, Named::BareKey) => {
-            value.len() >= 20 && value::is_plausible(value, false) && value::entropy(value) >= 3.5
-        }
+        (Strictness::Careful, Named::BareKey | Named::Random) => is_random(value) && value::entropy(value) >= 3.5,
+        (Strictness::Careful, Named::Service) => is_random(value) && !value.contains('.'),
     };
     taken.then(|| Secret { range, rule: rules::credentials::ASSIGNMENT, name: "value of a secret name".to_owned() })
 }
 
-/// Returns where the value behind a name stands: behind `=`, `:`, `=>`, `:=`, a closing tag bracket, or a blank after an
-/// option of a command line. Quotes and their escapes around name and value are stepped over.
-fn value_range(bytes: &[u8], from: usize, flag: bool) -> Option<Range<usize>> {
+/// True for what nobody types: long, random, with digits.
+fn is_random(value: &str) -> bool {
+    value.len() >= 20 && value::is_plausible(value, false) && value::entropy(value) >= 3.0
+}
+
+/// True behind `login NAME `, as in a netrc file.
+fn follows_login(before: &str) -> bool {
+    let tail = before.get(before.floor_char_boundary(before.len().saturating_sub(LONGEST_NAME))..).unwrap_or_default();
+    let mut words = tail.split_ascii_whitespace().rev();
+    words.next().is_some() && words.next() == Some("login")
+}
+
+/// Returns where the value behind a name stands: behind `=`, `:`, `=>`, `:=`, a closing tag bracket, the attribute `value`,
+/// or a blank after an option of a command line. Quotes and their escapes around name and value are stepped over.
+fn value_range(bytes: &[u8], from: usize, spoken: bool) -> Option<Range<usize>> {
     let at = |offset: usize| bytes.get(offset).copied().unwrap_or_default();
     let skip = |mut offset: usize, wanted: fn(u8) -> bool| {
         while wanted(at(offset)) {
@@ -141,10 +168,12 @@ fn value_range(bytes: &[u8], from: usize, flag: bool) -> Option<Range<usize>> {
     if sign - named > BLANKS {
         return None;
     }
+    let attribute = named > from && bytes.get(sign..).is_some_and(|rest| rest.starts_with(b"value="));
     let start = match at(sign) {
+        b'v' if attribute => sign + b"value=".len(),
         b'=' | b':' => skip(sign, |byte| matches!(byte, b'=' | b':' | b'>')),
         b'>' if sign == from => sign + 1,
-        _ if flag && sign > named => sign,
+        _ if spoken && sign > named => sign,
         _ => return None,
     };
     let blank = skip(start, |byte| matches!(byte, b' ' | b'\t'));

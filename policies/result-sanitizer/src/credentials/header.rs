@@ -68,12 +68,25 @@ pub(super) fn look_curl(text: &str, hit: Range<usize>) -> Option<Secret> {
     let password = password.get(quoted..)?;
     let (start, secret) = if password.is_empty() { (0, user) } else { (user.len() + 1 + quoted, password) };
     let start = hit.end + open + start;
-    let known = value::is_placeholder(secret) || password == user || !secret.bytes().any(|byte| byte.is_ascii_digit());
+    // Letters alone are a word, unless their case goes up and down.
+    let known = value::is_placeholder(secret) || password == user || !(has_digit(secret) || is_jumbled(secret));
     (!known && secret.len() >= 6).then(|| Secret {
         range: start..start + secret.len(),
         rule: rules::credentials::HEADER,
         name: "login of a command".to_owned(),
     })
+}
+
+fn has_digit(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
+}
+
+/// True where capitals stand inside, more than between words that are run together.
+fn is_jumbled(text: &str) -> bool {
+    let mut pairs = text.as_bytes().iter().zip(text.as_bytes().get(1..).unwrap_or_default());
+    let rises = pairs.clone().filter(|(left, right)| left.is_ascii_lowercase() && right.is_ascii_uppercase()).count();
+    let runs = pairs.any(|(left, right)| left.is_ascii_uppercase() && right.is_ascii_uppercase());
+    text.len() >= 10 && rises >= 2 && runs && value::entropy(text) >= 3.0
 }
 
 /// True for base64 of `user:password`.

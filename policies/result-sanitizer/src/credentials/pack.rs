@@ -12,6 +12,12 @@ pub(crate) struct Pack {
     pub(crate) tokens: Vec<Token>,
     /// Names whose value is a credential.
     pub(crate) secret_names: Vec<String>,
+    /// Names whose value is a credential where it is long and random: names that say little.
+    #[serde(default)]
+    pub(crate) random_names: Vec<String>,
+    /// Services. A long random value behind a name that ends with one of these is a credential.
+    #[serde(default)]
+    pub(crate) services: Vec<String>,
     /// Words before `key` that make it a credential.
     pub(crate) key_owners: Vec<String>,
 }

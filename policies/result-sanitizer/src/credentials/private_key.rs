@@ -30,6 +30,25 @@ pub(super) fn look(text: &str, hit: Range<usize>) -> Option<Secret> {
     Some(Secret { range: hit.start..end, rule: rules::credentials::PRIVATE_KEY, name: "private key".to_owned() })
 }
 
+/// Looks at a hit of `Private-Lines: `: the secret part of a `PuTTY` key file.
+pub(super) fn look_putty(text: &str, hit: Range<usize>) -> Option<Secret> {
+    /// Lines of 64 characters; a 16,384-bit RSA key has fewer than a hundred.
+    const LONGEST: usize = 16 * 1024;
+    let rest = text.get(hit.end..)?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = rest.get(digits..)?;
+    let body = rest.get(..rest.floor_char_boundary(LONGEST))?;
+    let in_body = |character: char| character.is_ascii_alphanumeric() || "+/=\r\n\\".contains(character);
+    let length = body.len() - body.trim_start_matches(in_body).len();
+    let material = body.get(..length)?.trim_end();
+    let start = hit.end + digits;
+    (digits > 0 && material.len() >= 40).then(|| Secret {
+        range: start..start + material.len(),
+        rule: rules::credentials::PRIVATE_KEY,
+        name: "private key".to_owned(),
+    })
+}
+
 /// Characters of the body of a key without an end line: base64, blanks, escaped line ends, headers of old formats.
 fn in_body(character: char) -> bool {
     character.is_ascii_alphanumeric()

@@ -32,10 +32,11 @@ pub(super) fn look(text: &str, hit: Range<usize>, fixed: &str, token: &Token) ->
     };
     let end = trimmed(bytes, hit.end, hit.end + after);
     let rest = (hit.start - start) + (end - hit.end);
-    if rest < token.length.0 || rest > most || !value::begins_word(bytes, start) {
+    if rest < token.length.0 || rest > most || !begins(text, fixed, start) {
         return None;
     }
-    let body = text.get(hit.end..end)?;
+    // What stands around an infix is random on both sides, and short behind some.
+    let body = text.get(if token.before.is_some() { start..end } else { hit.end..end })?;
     if value::entropy(body) < token.entropy
         || (token.digits && !body.bytes().any(|byte| byte.is_ascii_digit()))
         || (token.entropy > 0.0 && value::is_filler(body))
@@ -45,6 +46,11 @@ pub(super) fn look(text: &str, hit: Range<usize>, fixed: &str, token: &Token) ->
         return None;
     }
     Some(Secret { range: start..end, rule: rules::credentials::TOKEN, name: token.name.clone() })
+}
+
+/// True where a word may begin, or where the fixed part begins with a sign that parts words by itself.
+fn begins(text: &str, fixed: &str, start: usize) -> bool {
+    !fixed.starts_with(|first: char| first.is_ascii_alphanumeric()) || value::begins_word(text.as_bytes(), start)
 }
 
 /// A full stop, hyphen or equals sign behind a credential belongs to the sentence; padding belongs to base64.

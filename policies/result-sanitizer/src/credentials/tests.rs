@@ -90,6 +90,80 @@ fn values_behind_secret_names_go_in_every_notation() {
 }
 
 #[test]
+fn tokens_of_further_providers_are_found_in_every_surrounding() {
+    let url = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    let lower = "abcdefghijklmnopqrstuvwxyz0123456789";
+    let tokens = [
+        ["LT", "AI", &body(ALPHANUMERIC, 20)].concat(),
+        ["4b", "1d", &body(ALPHANUMERIC, 38)].concat(),
+        ["CLO", "JARS_", &body(lower, 60)].concat(),
+        ["EZ", "AK", &body(ALPHANUMERIC, 54)].concat(),
+        ["du", "ffel_live_", &body(url, 43)].concat(),
+        ["fm", "2_", &body(ALPHANUMERIC, 140)].concat(),
+        ["pa", "t.", &body(ALPHANUMERIC, 22), ".", &body(ALPHANUMERIC, 24), ".", &body(ALPHANUMERIC, 20)].concat(),
+        ["HR", "KU-AA", &body(ALPHANUMERIC, 58)].concat(),
+        ["ic", "o-", &body(ALPHANUMERIC, 32)].concat(),
+        ["AP", "I-", &body(UPPER, 26)].concat(),
+        ["rd", "me_", &body(lower, 70)].concat(),
+        ["xkey", "sib-", &body(HEX, 64), "-", &body(ALPHANUMERIC, 16)].concat(),
+        ["sm", "_aat_", &body(ALPHANUMERIC, 16)].concat(),
+        ["rk", "_prod_", &body(ALPHANUMERIC, 30)].concat(),
+        [&body(HEX, 32), "-u", "s20"].concat(),
+        [&body(ALPHANUMERIC, 6), "_", &body(ALPHANUMERIC, 29), "_m", "mk"].concat(),
+        ["tv", "ly-", &body(ALPHANUMERIC, 32)].concat(),
+        ["nv", "api-", &body(ALPHANUMERIC, 64)].concat(),
+        ["pc", "sk_", &body(ALPHANUMERIC, 6), "_", &body(ALPHANUMERIC, 63)].concat(),
+        ["s", ".", &body(ALPHANUMERIC, 24)].concat(),
+    ];
+    for token in tokens {
+        for text in [format!("found {token}, rotate it"), format!("{{\"value\":\"{token}\"}}"), format!("x={token}\n")]
+        {
+            assert_eq!(careful(&text), [token.as_str()], "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_long_random_value_behind_the_name_of_a_service_goes_and_any_other_stays() {
+    let value = body(ALPHANUMERIC, 32);
+    for text in [
+        format!("{}: {value}", ["face", "book"].concat()),
+        format!("MERAKI = \"{value}\""),
+        format!("'etsy' => '{value}'"),
+        format!("auth: {value}"),
+        format!("datadog_creds={value}"),
+    ] {
+        assert_eq!(careful(&text), [value.as_str()], "{text}");
+        assert_eq!(eager(&text), [value.as_str()], "{text}");
+    }
+    for text in ["github: octocat", "sentry: enabled", "auth=none", "slack: #general", "access: read-only", "session=3"]
+    {
+        assert!(careful(text).is_empty() && eager(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
+fn secrets_of_files_are_found_by_their_notation() {
+    let secret = body(ALPHANUMERIC, 20);
+    let lines = [body(ALPHANUMERIC, 64), body(ALPHANUMERIC, 30)].concat();
+    for (text, secret) in [
+        (format!("<add key=\"ClearTextPassword\" value=\"{secret}\" />"), &secret),
+        (format!("machine api.test login bob password {secret}"), &secret),
+        (format!("psk=\"{secret}\""), &secret),
+        (format!("PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 2\n{lines}\nPrivate-MAC: 00"), &lines),
+        (format!("https://x.test/f?sp=r&sig={lines}"), &["&sig=", &lines].concat()),
+        (format!("root:$6${lines}:1:"), &["$6$", &lines].concat()),
+        (format!("curl -u ada:{} https://x.test", "kQvTRbxnZWmL"), &"kQvTRbxnZWmL".to_owned()),
+    ] {
+        assert_eq!(careful(&text), [secret.as_str()], "{text}");
+    }
+    for text in ["log in with login and password below", "curl -u user:PassWord https://x.test", "Private-Lines: none"]
+    {
+        assert!(careful(text).is_empty(), "{text}");
+    }
+}
+
+#[test]
 fn names_that_only_contain_such_a_word_are_left_alone() {
     let value = body(ALPHANUMERIC, 24);
     for name in ["monkey", "max_tokens", "turkey", "tokenizer", "keyboard", "secretary", "author"] {
