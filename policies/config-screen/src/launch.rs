@@ -277,11 +277,13 @@ impl Resolver<'_> {
     /// Follows command lines that variables hold.
     fn environment(&mut self, entry: &Entry) {
         for variable in &entry.environment {
-            let first = first_name(&variable.value).unwrap_or_default();
-            let runs = variable.value.contains(char::is_whitespace)
+            // Some variables hold a pipe into a command line: `LESSOPEN=|…`.
+            let value = variable.value.trim_start().trim_start_matches('|');
+            let first = first_name(value).unwrap_or_default();
+            let runs = value.contains(char::is_whitespace)
                 && (self.programs.is_shell(&first) || self.programs.egress.contains(&first));
             if runs {
-                self.script(&variable.value, Dialect::Posix, &Place::default().scripted());
+                self.script(value, Dialect::Posix, &Place::default().scripted());
             }
         }
     }

@@ -15,8 +15,13 @@ pub(crate) fn name(word: &str) -> String {
             return plain.to_owned();
         }
     }
-    stem.to_owned()
+    // A copy under a name of its own: `my-curl`, `static_wget`.
+    let copied = stem.rsplit(['-', '_']).next().filter(|last| last.len() < stem.len() && COPIED.contains(last));
+    copied.unwrap_or(stem).to_owned()
 }
+
+/// Programs that are brought along under another name, and that no package is named after with a word before.
+const COPIED: &[&str] = &["curl", "wget", "ncat", "netcat", "socat", "bash", "zsh", "busybox"];
 
 #[cfg(test)]
 mod tests {
@@ -34,6 +39,9 @@ mod tests {
             ("curl.real", "curl"),
             ("curl-7", "curl"),
             ("nc.openbsd", "nc"),
+            ("./my-curl", "curl"),
+            ("static_wget", "wget"),
+            ("mcp-server-fetch", "mcp-server-fetch"),
             ("npx", "npx"),
             ("7", "7"),
             ("", ""),

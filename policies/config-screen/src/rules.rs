@@ -3,6 +3,7 @@
 mod container_escape;
 mod download_and_run;
 mod endpoint;
+mod entry_origin;
 mod entry_text;
 mod hidden_payload;
 mod inline_code;
@@ -136,6 +137,7 @@ pub(crate) const ALL: &[RuleSpec] = &[
     endpoint::RULE,
     remote_program::RULE,
     server_name::RULE,
+    entry_origin::RULE,
     entry_text::RULE,
     shell_syntax::RULE,
     malformed_entry::RULE,

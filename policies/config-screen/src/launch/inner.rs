@@ -71,7 +71,10 @@ impl Resolver<'_> {
             if quoted { format!("\"{}\"", word.text) } else { word.text.clone() }
         });
         let line = std::iter::once(attached.to_owned()).chain(rest).collect::<Vec<_>>().join(" ");
-        self.script(line.trim(), Dialect::Cmd, place);
+        let line = line.trim();
+        // A line that is quoted as a whole is unquoted once (`cmd /s /c "…"`).
+        let whole = line.strip_prefix('"').and_then(|line| line.strip_suffix('"'));
+        self.script(whole.filter(|inner| !inner.contains('"')).unwrap_or(line), Dialect::Cmd, place);
     }
 
     /// PowerShell runs what stands behind `-Command`, or what is encoded behind `-EncodedCommand`; any beginning of either will do.
@@ -123,6 +126,10 @@ impl Resolver<'_> {
                 self.option_scripts(arguments, &["-e", "--rsh"], place);
                 self.values(arguments, place);
             }
+            "watch" | "parallel" | "hyperfine" | "concurrently" | "entr" | "nodemon" | "tmux" | "screen" => {
+                self.lines(arguments, place);
+            }
+            "wmic" => self.process_of(arguments, place),
             "npx" | "pnpx" | "bunx" | "npm" => self.option_scripts(arguments, &["-c", "--call"], place),
             "git" | "ssh" | "scp" | "sftp" | "tar" | "zip" | "make" | "vim" | "vi" | "nvim" | "man" | "crontab" => {
                 self.values(arguments, place);
@@ -181,6 +188,22 @@ impl Resolver<'_> {
         }
     }
 
+    /// Some programs hand each argument that is a command line to a shell.
+    fn lines(&mut self, arguments: &[Word], place: &Place) {
+        for word in arguments.iter().filter(|word| word.text.trim().contains(char::is_whitespace)) {
+            self.script(&word.text, Dialect::Posix, place);
+        }
+    }
+
+    /// `wmic process call create` runs what follows.
+    fn process_of(&mut self, arguments: &[Word], place: &Place) {
+        let created = arguments.iter().skip_while(|word| !word.text.eq_ignore_ascii_case("create")).skip(1);
+        let line = created.map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+        if !line.is_empty() {
+            self.script(&line, Dialect::Cmd, place);
+        }
+    }
+
     fn option_scripts(&mut self, arguments: &[Word], options: &[&str], place: &Place) {
         for (index, word) in arguments.iter().enumerate() {
             let attached = options.iter().find_map(|option| word.text.strip_prefix(option)?.strip_prefix('='));
@@ -198,7 +221,15 @@ impl Resolver<'_> {
 
     /// Some programs run values of options as command lines: `core.sshCommand=…`, `ProxyCommand=…`, `--checkpoint-action=exec=…`.
     fn values(&mut self, arguments: &[Word], place: &Place) {
-        for word in arguments {
+        let mut words = arguments.iter().peekable();
+        while let Some(word) = words.next() {
+            if word.text == "--eval"
+                && let Some(rule) = words.peek()
+            {
+                // A rule of make: what stands behind the semicolon is its command line.
+                let line = rule.text.split_once(';').map_or(rule.text.as_str(), |(_, line)| line);
+                self.script(line, Dialect::Posix, place);
+            }
             if let Some(line) = word.text.strip_prefix("ext::") {
                 self.script(line, Dialect::Posix, place);
             }

@@ -69,9 +69,22 @@ fn misleading(context: &Context<'_>, url: &Url<'_>, text: &str, endpoint: bool, 
         let inner = format!("{vendor}.");
         host.starts_with(&inner) || host.contains(&format!(".{inner}"))
     });
-    if let Some(vendor) = vendor {
+    let alike = || context.tables.endpoints.vendor_hosts.iter().find(|vendor| looks_alike(&host, vendor));
+    if let Some(vendor) = vendor.or_else(alike) {
         hits.ask(format!("the host is made to look like one of `{vendor}`"), text);
     }
+}
+
+/// Returns true where a domain differs from that of a vendor only by what people do not see: `l`, `I` and `1`, `o` and `0`,
+/// `rn` and `m`, `vv` and `w`, a hyphen.
+fn looks_alike(host: &str, vendor: &str) -> bool {
+    let own: Vec<&str> = host.rsplit('.').take(2).collect();
+    let [top, domain] = own.as_slice() else { return false };
+    let Some((known, known_top)) = vendor.split_once('.') else { return false };
+    let seen = |text: &str| {
+        text.replace("rn", "m").replace("vv", "w").replace('-', "").replace(['i', '1', '|'], "l").replace('0', "o")
+    };
+    *top == known_top && *domain != known && seen(domain) == seen(known)
 }
 
 fn open(context: &Context<'_>, url: &Url<'_>, text: &str, hits: &mut Hits) {

@@ -167,6 +167,8 @@ fn variable(name: &str, value: &str, hits: &mut Hits) {
     if value.trim().is_empty() {
         return;
     }
+    // Numbered settings of git may name programs (git-config, GIT_CONFIG_COUNT).
+    let code = code || upper.starts_with("GIT_CONFIG_KEY_") || upper == "GIT_CONFIG_COUNT" || upper == "LESSOPEN";
     if code || option {
         if is_foreign_place(&lower) {
             hits.deny(format!("`{name}` loads code from a place where anybody can put it"), name);

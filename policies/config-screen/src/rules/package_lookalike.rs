@@ -79,7 +79,8 @@ fn resembled<'a>(context: &'a Context<'_>, name: &str) -> Option<&'a str> {
     })
 }
 
-/// Two letters swapped or one doubled: other small differences make other words, as `git` and `gist` are.
+/// Two letters swapped, one doubled, or one left out of a long word: other small differences make other words, as `git` and
+/// `gist` are.
 fn is_slip(name: &str, known: &str) -> bool {
     if name == known || name.replace(['_', '.'], "-") == *known || strsim::osa_distance(name, known) != 1 {
         return false;
@@ -94,5 +95,11 @@ fn is_slip(name: &str, known: &str) -> bool {
         letters.dedup();
         letters
     };
-    sorted(name) == sorted(known) || (name.len() > known.len() && doubled(name) == doubled(known))
+    let words = |text: &str| text.split('-').map(str::len).collect::<Vec<_>>();
+    let (own, other) = (words(name), words(known));
+    // `sever` for `server`; of a short word, a letter less is another word.
+    let left_out = own.len() == other.len() && own.iter().zip(&other).all(|(own, other)| own == other || *other >= 6);
+    sorted(name) == sorted(known)
+        || (name.len() > known.len() && doubled(name) == doubled(known))
+        || (name.len() < known.len() && left_out)
 }

@@ -151,7 +151,21 @@ fn by_url(program: &str, arguments: &[String], hits: &mut Hits) {
                 }
             }
         }
+        ("docker" | "podman" | "nerdctl", Some("run" | "pull" | "create")) => {
+            let image = arguments.iter().skip(1).find(|argument| {
+                let host =
+                    argument.split_once('/').map(|(host, _)| host.rsplit_once(':').map_or(host, |(host, _)| host));
+                host.and_then(address::host)
+                    .is_some_and(|_| !argument.starts_with('-') && address::url(argument).is_none())
+            });
+            if let Some(image) = image {
+                hits.ask(format!("`{program}` takes an image from a machine without a name"), image);
+            }
+        }
         ("go", Some("run" | "install")) => {
+            if let Some(url) = url {
+                hits.ask("`go` runs a program from a URL", url);
+            }
             let known = [
                 "github.com",
                 "gitlab.com",
@@ -173,6 +187,12 @@ fn by_url(program: &str, arguments: &[String], hits: &mut Hits) {
         ("cargo", Some("install" | "run")) => {
             if let Some(url) = url {
                 hits.ask("`cargo` builds a program from a repository", url);
+            }
+            let manifest = arguments.iter().skip_while(|argument| *argument != "--manifest-path").nth(1);
+            if let Some(manifest) =
+                manifest.filter(|path| super::loader_variable::is_foreign_place(&path.to_lowercase()))
+            {
+                hits.ask("`cargo` builds a program in a place where anybody can put it", manifest);
             }
         }
         ("java", _) => {

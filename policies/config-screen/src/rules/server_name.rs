@@ -22,6 +22,9 @@ pub(super) const RULE: RuleSpec =
 /// Longest name that leaves room for names of tools.
 const LONGEST: usize = 128;
 
+/// Speakers of a conversation, and the gateway itself.
+const TAKEN: [&str; 8] = ["system", "developer", "assistant", "human", "user", "operator", "admin", "portcullis"];
+
 fn check(context: &Context<'_>, hits: &mut Hits) {
     let name = context.entry.name.as_str();
     let lower = name.to_lowercase();
@@ -44,6 +47,13 @@ fn check(context: &Context<'_>, hits: &mut Hits) {
     }
     if name.chars().count() > LONGEST {
         hits.ask("the name is longer than names are", "");
+    }
+    if TAKEN.contains(&lower.trim()) {
+        hits.ask("the name is that of a speaker or of the gateway", "");
+    }
+    let claims = |word: &str| matches!(word, "verified" | "certified" | "trusted");
+    if lower.split(|one: char| !one.is_alphanumeric()).any(claims) {
+        hits.ask("the name claims what nobody has checked", "");
     }
     let speaks = context.tables.phrases.iter().any(|phrase| lower.contains(phrase.as_str()))
         || lower.starts_with("ignore ")
