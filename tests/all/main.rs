@@ -12,6 +12,7 @@ mod encode;
 mod fourteen_servers;
 mod hot_swap;
 mod journal;
+mod linear;
 mod misbehaving;
 mod one_start_at_a_time;
 mod real_clients;

@@ -11,12 +11,13 @@ use crate::diagnostic::{DiagnosticKind, Level};
 use crate::fields::{Fields, boolish, nearest};
 use crate::interpolation::Interpolation;
 use crate::key_path::KeyPath;
-use crate::sections::{approvals, journal, naming, policies, status};
+use crate::sections::{approvals, journal, naming, policies, results, status};
 use crate::server::read;
 use crate::sink::{Mistake, Sink};
 use crate::tree::{self, Kind, Member, Node, Place};
 use crate::{
-    Approvals, Diagnostic, JournalSection, Naming, PoliciesSection, Server, ServerOptions, StatusTool, Surroundings,
+    Approvals, Diagnostic, JournalSection, Naming, PoliciesSection, Results, Server, ServerOptions, StatusTool,
+    Surroundings,
 };
 
 /// Most servers of one config. Each is a process or a connection.
@@ -37,6 +38,8 @@ pub struct Config {
     pub approvals: Approvals,
     /// What is recorded.
     pub journal: JournalSection,
+    /// How large results may be.
+    pub results: Results,
     /// When the agent can ask what became of servers.
     pub status: StatusTool,
     /// What was wrong, in file order.
@@ -198,7 +201,7 @@ impl Reader<'_> {
                 continue;
             }
             match member.key.as_str() {
-                "policies" | "naming" | "approvals" | "journal" | "status" => {
+                "policies" | "naming" | "approvals" | "journal" | "status" | "results" => {
                     self.interpolation.apply(&mut member.value, &path, self.sink);
                     self.section(member, &path, config);
                 }
@@ -213,6 +216,7 @@ impl Reader<'_> {
             "policies" => config.policies = policies::read(node, path, self.surroundings, self.sink),
             "naming" => config.naming = naming::read(node, path, self.sink),
             "status" => config.status = status::read(node, path, self.sink),
+            "results" => config.results = results::read(node, path, self.sink),
             "approvals" => config.approvals = approvals::read(node, path, self.sink),
             _ => config.journal = journal::read(node, path, self.surroundings, self.sink),
         }
@@ -223,7 +227,7 @@ impl Reader<'_> {
         if self.origin != Origin::ConfigFile {
             return;
         }
-        let known = ["mcp_servers", "policies", "naming", "approvals", "journal", "status"];
+        let known = ["mcp_servers", "policies", "naming", "approvals", "journal", "status", "results"];
         let near = nearest(&member.key, known.into_iter());
         let mistake = Mistake::warning(DiagnosticKind::UnknownKey, "this key is not known and has no effect")
             .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));

@@ -23,6 +23,7 @@ pub use sections::approvals::{Approvals, OperatorProof};
 pub use sections::journal::{Durability, JournalSection, Payloads};
 pub use sections::naming::Naming;
 pub use sections::policies::{AllowUnsigned, PoliciesSection, PolicyEntry};
+pub use sections::results::{Repeated, Results};
 pub use sections::status::StatusTool;
 pub use server::Server;
 pub use server::options::{Authentication, ClientIdentity, Protocol, ServerOptions, TlsVerification, ToolFilter};

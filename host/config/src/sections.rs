@@ -4,4 +4,5 @@ pub(crate) mod approvals;
 pub(crate) mod journal;
 pub(crate) mod naming;
 pub(crate) mod policies;
+pub(crate) mod results;
 pub(crate) mod status;

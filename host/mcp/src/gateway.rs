@@ -30,6 +30,7 @@ mod publish;
 mod reach;
 mod rejudge;
 mod reload;
+mod results;
 mod route;
 mod safe_mode;
 mod schema_cache;

@@ -4,7 +4,7 @@ use portcullis_gates::{Mode, OnFault};
 use portcullis_model::{GateName, Trust};
 
 use super::*;
-use crate::{Authentication, Durability, Protocol, TlsVerification};
+use crate::{Authentication, Durability, Protocol, Repeated, TlsVerification};
 
 fn surroundings() -> Surroundings {
     Surroundings::new(|name| (name == "TOKEN").then(|| "s3cr3t".to_owned()))
@@ -67,6 +67,20 @@ const TWELVE: &str = r#"mcp_servers:
     url: https://example.com/mcp
     headers: {Authorization: "Bearer ${TOKEN}"}
 "#;
+
+#[test]
+fn the_size_of_results_is_read_within_bounds() {
+    let results = |text: &str| {
+        let config = Config::parse(text, "test.yaml", Origin::ConfigFile, &Surroundings::new(|_| None));
+        (config.results, config.diagnostics.len())
+    };
+    assert_eq!(results("{}"), (Results::default(), 0));
+    let wanted = Results { largest_text: 5_000, copies: 0, repeated: Repeated::Text };
+    assert_eq!(results("results: {largest_text: 5000, copies: 0, repeated: text}"), (wanted, 0));
+    assert_eq!(results("results: {largest_text: 99000000}").0.largest_text, 4_000_000);
+    assert_eq!(results("results: {largest_text: 10}").1, 1, "less than a model can use");
+    assert_eq!(results("results: {repeated: never}").1, 1);
+}
 
 #[test]
 fn a_config_with_twelve_mistakes_gives_twelve_located_diagnostics_and_the_good_servers_run() {

@@ -131,7 +131,7 @@ impl Fleet {
         }
     }
 
-    /// Passes an answer through the result gate.
+    /// Passes an answer, small enough and with nothing twice, through the result gate.
     pub(super) async fn sanitize(
         &self,
         context: &Context,
@@ -140,7 +140,7 @@ impl Fleet {
         as_tool: bool,
         answer: Answer,
     ) -> Reply {
-        let (kind, document) = match answer {
+        let (kind, document) = match self.shape(server, name, answer).await {
             Ok(result) => (ResultKind::Result, result),
             Err(error) => (ResultKind::Error, error.into_value()),
         };

@@ -30,6 +30,8 @@ pub struct GatewayOptions {
     pub fleet_idle: Duration,
     /// Where is kept what servers list that start at their first call; nowhere where nothing is said.
     pub schema_folder: Option<PathBuf>,
+    /// Where full copies of shortened results are kept; nowhere where nothing is said.
+    pub results_folder: Option<PathBuf>,
     /// Where gateways of one home wait for each other while they connect a server; nowhere where nothing is said.
     pub lock_folder: Option<PathBuf>,
     /// Becomes true once there are policies to judge by. Clients are greeted before, servers are started after: so the
@@ -50,6 +52,7 @@ impl Default for GatewayOptions {
             stderr_log: None,
             fleet_idle: Duration::from_mins(10),
             schema_folder: None,
+            results_folder: None,
             lock_folder: None,
             ready: None,
             pins: None,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
-use portcullis_config::{Approvals, Config, Naming, Server, StatusTool};
+use portcullis_config::{Approvals, Config, Naming, Results, Server, StatusTool};
 use portcullis_gates::{Context, Gates, NoApprover, Session};
 use portcullis_model::{ClientFacts, Era, Principal, SessionId};
 
@@ -18,6 +18,7 @@ pub(crate) struct Arrangement {
     pub(crate) approvals: Approvals,
     pub(crate) naming: Naming,
     pub(crate) status: StatusTool,
+    pub(crate) results: Results,
 }
 
 impl Arrangement {
@@ -27,6 +28,7 @@ impl Arrangement {
             approvals: config.approvals.clone(),
             naming: config.naming.clone(),
             status: config.status,
+            results: config.results,
         }
     }
 }
