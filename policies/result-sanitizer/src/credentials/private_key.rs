@@ -30,23 +30,36 @@ pub(super) fn look(text: &str, hit: Range<usize>) -> Option<Secret> {
     Some(Secret { range: hit.start..end, rule: rules::credentials::PRIVATE_KEY, name: "private key".to_owned() })
 }
 
-/// Looks at a hit of `Private-Lines: `: the secret part of a `PuTTY` key file.
+/// Looks at a hit of `Private-Lines: `: the secret part of a `PuTTY` key file, which has so many lines of base64.
 pub(super) fn look_putty(text: &str, hit: Range<usize>) -> Option<Secret> {
-    /// Lines of 64 characters; a 16,384-bit RSA key has fewer than a hundred.
-    const LONGEST: usize = 16 * 1024;
-    let rest = text.get(hit.end..)?;
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let rest = rest.get(digits..)?;
-    let body = rest.get(..rest.floor_char_boundary(LONGEST))?;
-    let in_body = |character: char| character.is_ascii_alphanumeric() || "+/=\r\n\\".contains(character);
-    let length = body.len() - body.trim_start_matches(in_body).len();
-    let material = body.get(..length)?.trim_end();
-    let start = hit.end + digits;
-    (digits > 0 && material.len() >= 40).then(|| Secret {
-        range: start..start + material.len(),
+    /// A 16,384-bit RSA key has fewer than two hundred lines of 64 characters.
+    const MOST_LINES: usize = 200;
+    const LONGEST_LINE: usize = 128;
+    let encodes = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let bytes = text.as_bytes();
+    let digits = bytes.get(hit.end..)?.iter().take(4).take_while(|byte| byte.is_ascii_digit()).count();
+    let lines: usize = text.get(hit.end..hit.end + digits)?.parse().ok().filter(|lines| *lines <= MOST_LINES)?;
+    let start = hit.end + digits + line_end(bytes, hit.end + digits);
+    let (mut end, mut next) = (start, start);
+    for _ in 0..lines {
+        let length = bytes.get(next..)?.iter().take(LONGEST_LINE).take_while(|byte| encodes(byte)).count();
+        if length == 0 {
+            break;
+        }
+        end = next + length;
+        next = end + line_end(bytes, end);
+    }
+    (end - start >= 40).then(|| Secret {
+        range: start..end,
         rule: rules::credentials::PRIVATE_KEY,
         name: "private key".to_owned(),
     })
+}
+
+/// Returns the length of a line end, real or escaped.
+fn line_end(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    ["\r\n", "\n", "\\r\\n", "\\n"].into_iter().find(|end| rest.starts_with(end.as_bytes())).map_or(0, str::len)
 }
 
 /// Characters of the body of a key without an end line: base64, blanks, escaped line ends, headers of old formats.

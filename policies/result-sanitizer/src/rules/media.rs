@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn runs_end_where_no_character_of_base64_stands() {
-        assert_eq!(runs("data:image/png;base64,QUJD\"", 4), [5..14, 22..26]);
+        assert_eq!(runs("data:image/png;base64,QUJD\"", 4), [0..4, 5..14, 15..21, 22..26]);
         assert_eq!(runs("AAAA BB CCCC", 4), [0..4, 8..12]);
         assert!(runs("é", 1).is_empty());
         assert_eq!(decode("QUJDRA"), Some(b"ABCD".to_vec()));

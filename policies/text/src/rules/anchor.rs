@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::lexicon::Entry;
 
 /// How far around an anchor a pattern can reach, in bytes. The widest patterns span some forty words.
-const REACH: usize = 2048;
+const REACH: usize = 1024;
 
 /// Words that nearly every English text has: an element with one of these tells nothing.
 const COMMON: &[&str] = &[
