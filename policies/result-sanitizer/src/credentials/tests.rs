@@ -150,7 +150,7 @@ fn secrets_of_files_are_found_by_their_notation() {
         (format!("<add key=\"ClearTextPassword\" value=\"{secret}\" />"), &secret),
         (format!("machine api.test login bob password {secret}"), &secret),
         (format!("psk=\"{secret}\""), &secret),
-        (format!("PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 2\n{lines}\nPrivate-MAC: 00"), &lines),
+        (format!("PuTTY-User-Key-File-3: ssh-rsa\nPrivate-Lines: 1\n{lines}\nPrivate-MAC: 00"), &lines),
         (format!("https://x.test/f?sp=r&sig={lines}"), &["&sig=", &lines].concat()),
         (format!("root:$6${lines}:1:"), &["$6$", &lines].concat()),
         (format!("curl -u ada:{} https://x.test", "kQvTRbxnZWmL"), &"kQvTRbxnZWmL".to_owned()),

@@ -88,8 +88,8 @@ fn cut_lists(result: &mut Value, most: usize, kept: bool) {
             }
         }
     }
-    if result.get("structuredContent").is_some_and(|structured| size(structured, true) > most) {
-        let structured = result.remove("structuredContent").unwrap_or(Value::Null);
+    if result.get(STRUCTURED).is_some_and(|structured| size(structured, true) > most) {
+        let structured = result.remove(STRUCTURED).unwrap_or(Value::Null);
         let has_text = |items: &[Value]| items.iter().any(|item| item.get("text").is_some());
         if !result.get("content").and_then(Value::as_array).is_some_and(has_text) {
             let text: Value = object! { "type" => "text", "text" => structured.to_json() }.into();
@@ -133,11 +133,17 @@ fn size(value: &Value, structured: bool) -> usize {
     size
 }
 
-/// Calls `look` with each text that a model reads: all strings of structured content, elsewhere what content blocks call a
-/// text. Media and links are none.
+/// Members of results in which a model reads texts (MCP: `tools/call`, `resources/read`, `prompts/get`).
+const READ: [&str; 4] = ["content", "contents", "messages", STRUCTURED];
+
+const STRUCTURED: &str = "structuredContent";
+
+/// Calls `look` with each text that a model reads: all strings of structured content, and what content blocks call a text.
+/// Media and links are none.
 fn each_text(result: &Value, look: &mut impl FnMut(&str)) {
-    for (name, value) in result.as_object().into_iter().flat_map(Object::iter) {
-        walk(value, name == "structuredContent", look);
+    let members = result.as_object().into_iter().flat_map(Object::iter);
+    for (name, value) in members.filter(|(name, _)| READ.contains(name)) {
+        walk(value, name == STRUCTURED, look);
     }
 }
 
@@ -151,8 +157,9 @@ fn walk(value: &Value, all: bool, look: &mut impl FnMut(&str)) {
 }
 
 fn each_text_mut(result: &mut Value, change: &mut impl FnMut(&mut String)) {
-    for (name, value) in result.as_object_mut().into_iter().flat_map(Object::iter_mut) {
-        let all = name == "structuredContent";
+    let members = result.as_object_mut().into_iter().flat_map(Object::iter_mut);
+    for (name, value) in members.filter(|(name, _)| READ.contains(name)) {
+        let all = name == STRUCTURED;
         walk_mut(value, all, change);
     }
 }
@@ -198,6 +205,8 @@ mod tests {
         let result = parse_str(r#"{"content":[{"type":"text","text":"abc"}],"structuredContent":{"a":"d"}}"#).unwrap();
         assert_eq!(shortened(result.clone(), 4), None);
         assert!(shortened(result, 3).is_some());
+        let other = parse_str(r#"{"arguments":{"text":"abcdef"},"_meta":{"text":"abcdef"}}"#).unwrap();
+        assert_eq!(shortened(other, 3), None, "members that are not read as content");
     }
 
     #[test]
