@@ -6,7 +6,7 @@ use std::process::Command;
 use portcullis_model::json::{Limits, Value, parse_with};
 
 /// Each crate of the host with the crates of the workspace that it may use.
-const ARROWS: [(&str, &[&str]); 11] = [
+const ARROWS: [(&str, &[&str]); 12] = [
     ("portcullis-model", &[]),
     ("portcullis-gates", &["portcullis-model"]),
     // Beside the gates: the config reads keys with it, the runtime asks it.
@@ -17,6 +17,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
     ("portcullis-bindings", &["portcullis-model"]),
     ("portcullis-runtime", &["portcullis-model", "portcullis-gates", "portcullis-bindings", "portcullis-signatures"]),
     ("portcullis-supervisor", &[]),
+    ("portcullis-door", &["portcullis-model"]),
     (
         "portcullis-mcp",
         &[
@@ -25,6 +26,7 @@ const ARROWS: [(&str, &[&str]); 11] = [
             "portcullis-config",
             "portcullis-registry",
             "portcullis-store",
+            "portcullis-door",
             "portcullis-supervisor",
         ],
     ),

@@ -7,6 +7,7 @@ mod approvals;
 mod arrows;
 mod commands;
 mod config;
+mod door;
 #[path = "../guests/encode.rs"]
 mod encode;
 mod fourteen_servers;

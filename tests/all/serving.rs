@@ -18,13 +18,13 @@ pub(crate) fn config() -> String {
     format!("mcp_servers:\n  one: {{command: python3, args: ['{script}']}}\n")
 }
 
-fn run(home: &Home, arguments: &[&str]) -> Output {
+pub(crate) fn run(home: &Home, arguments: &[&str]) -> Output {
     home.command(arguments).output().expect("the program runs")
 }
 
 /// A gateway that listens; it ends with the value.
 pub(crate) struct Serving {
-    child: Child,
+    pub(crate) child: Child,
     /// Host and port.
     pub(crate) address: String,
 }
@@ -36,7 +36,7 @@ impl Serving {
         let mut line = String::new();
         let output = child.stdout.take().expect("the output was piped");
         BufReader::new(output).read_line(&mut line).expect("it says where it listens");
-        let address = line.strip_prefix("http://").and_then(|line| line.split('/').next());
+        let address = line.split_once("://").and_then(|(_, line)| line.split('/').next());
         let address = address.unwrap_or_else(|| panic!("{line:?}\n{}", home.stderr())).to_owned();
         Self { child, address }
     }
@@ -50,12 +50,29 @@ impl Serving {
     }
 
     /// Sends a message; returns status, session and body.
-    fn post(&self, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
+    pub(crate) fn post(&self, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
+        self.post_to("/mcp", headers, body)
+    }
+
+    pub(crate) fn post_to(&self, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String, String) {
+        let json = [("Accept", "application/json, text/event-stream"), ("Content-Type", "application/json")];
+        let (status, head, body) = self.request("POST", path, &[&json, headers].concat(), body);
+        let session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap_or_default();
+        (status, session.to_owned(), body)
+    }
+
+    /// Sends a request; returns status, head and body.
+    pub(crate) fn request(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> (u16, String, String) {
         let mut stream = TcpStream::connect(&self.address).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time limit");
         let mut head = format!(
-            "POST /mcp HTTP/1.1\r\nHost: {}\r\nAccept: application/json, text/event-stream\r\n\
-             Content-Type: application/json\r\nConnection: close\r\nContent-Length: {}\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nContent-Length: {}\r\n",
             self.address,
             body.len()
         );
@@ -70,11 +87,10 @@ impl Serving {
         stream.read_to_string(&mut answer).expect("it answers");
         let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
         let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).expect("a status");
-        let session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap_or_default();
-        (status, session.to_owned(), body.to_owned())
+        (status, head.to_owned(), body.to_owned())
     }
 
-    fn signal(&self, signal: &str) {
+    pub(crate) fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args([signal, &self.child.id().to_string()]).status().expect("kill runs");
         assert!(sent.success());
     }
@@ -110,7 +126,7 @@ pub(crate) fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
+pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}"#;
 
 /// Introduces a client, calls a tool of its server, and returns the session.
 pub(crate) fn call(serving: &Serving, authorization: &[(&str, &str)]) -> String {
@@ -180,11 +196,20 @@ fn a_gateway_that_is_killed_leaves_no_process_behind() {
 }
 
 #[test]
-fn serve_listens_on_this_machine_only() {
+fn serve_is_reached_from_elsewhere_only_where_it_asks_who_comes_and_nobody_reads_along() {
     let home = Home::cold(PROGRAM, &config());
     for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
-        let refused = run(&home, &["serve", "--address", address]);
-        assert_eq!(refused.status.code(), Some(2), "{address}");
+        for more in [&[][..], &["--without-token"], &["--trusted-proxy", "192.0.2.2"]] {
+            let refused = run(&home, &[&["serve", "--address", address], more].concat());
+            assert_eq!(refused.status.code(), Some(2), "{address} {more:?}");
+        }
     }
-    assert!(home.stderr().contains("full authentication is not there yet"), "{}", home.stderr());
+    let told = home.stderr();
+    for why in ["nothing asks who they are", "what passes is not encrypted", "clients must know it by a name"] {
+        assert!(told.contains(why), "{told}");
+    }
+    for url in ["http://localhost.evil.example", "http://gateway.example", "https://gateway.example/path", "gateway"] {
+        assert_eq!(run(&home, &["serve", "--public-url", url]).status.code(), Some(2), "{url}");
+    }
+    assert_eq!(run(&home, &["serve", "--metrics", "0.0.0.0:0"]).status.code(), Some(2));
 }

@@ -1,9 +1,9 @@
 //! The command line as it is written: nothing is resolved here, see [`crate::settings`].
 
+mod door;
 mod evaluation;
 pub(crate) mod journal;
 
-use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,6 +11,9 @@ use portcullis_gates::Scope;
 use portcullis_mcp::Schemas;
 use portcullis_model::GateName;
 
+#[cfg(unix)]
+pub(crate) use door::Approve;
+pub(crate) use door::{AddClient, Client, Consent, Mint, Serve, Token};
 pub(crate) use evaluation::{Asked, By, PolicyEval};
 
 /// Stands between an AI agent and its MCP servers; every decision is made by a WebAssembly policy.
@@ -46,7 +49,7 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Serves all servers of the config to one client over standard input and output
     Run(Run),
-    /// Serves all servers of the config to any number of clients of this machine over HTTP
+    /// Serves all servers of the config to any number of clients over HTTP
     Serve(Serve),
     /// Serves one server, named by its command, without a config
     Wrap(Wrap),
@@ -85,9 +88,15 @@ pub(crate) enum Command {
     /// Shows, runs and measures policies
     #[command(subcommand)]
     Policy(Policy),
-    /// The token that every client of `serve` has to show
+    /// Makes, shows and takes back the tokens that clients of `serve` have to show
     #[command(subcommand)]
     Token(Token),
+    /// Registers OAuth clients of `serve`, and shows and ends what they hold
+    #[command(subcommand)]
+    Client(Client),
+    /// Consents to an OAuth client whose page in the browser shows a code
+    #[cfg(unix)]
+    Approve(Approve),
     /// Compiles all policies into the cache, so that the first start does not have to
     Warm(Report),
     /// Shows a misbehaving server being stopped, in a home folder of its own
@@ -144,27 +153,6 @@ pub(crate) struct Run {
     pub(crate) config: ConfigFile,
     #[command(flatten)]
     pub(crate) view: View,
-}
-
-/// Where `serve` listens: a port that no known MCP client uses for itself.
-const ADDRESS: &str = "127.0.0.1:8765";
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct Serve {
-    #[command(flatten)]
-    pub(crate) config: ConfigFile,
-    /// Loopback address and port to listen on; port 0 takes any that is free
-    #[arg(long, value_name = "IP:PORT", default_value = ADDRESS)]
-    pub(crate) address: SocketAddr,
-    /// For tests: lets in every process of this machine, whoever runs it
-    #[arg(long)]
-    pub(crate) without_token: bool,
-}
-
-#[derive(Clone, Debug, PartialEq, Subcommand)]
-pub(crate) enum Token {
-    /// Prints the token, making one where there is none
-    Show,
 }
 
 #[derive(Clone, Debug, PartialEq, Args)]

@@ -2,7 +2,10 @@
 
 #[cfg(unix)]
 pub(crate) mod approvals;
+#[cfg(unix)]
+pub(crate) mod approve;
 pub(crate) mod check;
+pub(crate) mod client;
 #[cfg(unix)]
 pub(crate) mod control;
 pub(crate) mod demo;

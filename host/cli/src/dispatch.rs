@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::arguments::{Arguments, Command, Grants, Policy, Token};
+use crate::arguments::{Arguments, Command, Grants, Policy};
 use crate::settings::Settings;
 use crate::telemetry::{self, Manner};
 use crate::{Exit, Failure, commands, demo};
@@ -72,7 +72,10 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Replay(replay) => reporting().and_then(|()| commands::replay::replay(&settings, &replay)),
         Command::Explain(explain) => reporting().and_then(|()| commands::replay::explain(&settings, &explain)),
         Command::Policy(policy) => reporting().and_then(|()| run_policy(&settings, &policy)),
-        Command::Token(Token::Show) => reporting().and_then(|()| commands::token::show(&settings)),
+        Command::Token(token) => reporting().and_then(|()| commands::token::run(&settings, &token)),
+        Command::Client(client) => reporting().and_then(|()| commands::client::run(&settings, &client)),
+        #[cfg(unix)]
+        Command::Approve(approve) => reporting().and_then(|()| commands::approve::run(&settings, &approve)),
         Command::Warm(warm) => reporting().and_then(|()| commands::warm::warm(&settings, &warm)),
         Command::Demo(demo) => commands::demo::run(&demo),
         Command::DemoServer(server) => demo::server::serve(&server.name),

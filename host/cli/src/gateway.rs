@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use portcullis_config::{Approvals, Config, Durability, JournalSection, Payloads};
+#[cfg(unix)]
+use portcullis_door::FrontDoor;
 use portcullis_gates::{ApprovalLimits, Gates};
 use portcullis_mcp::{Gateway, GatewayOptions, safe_mode};
 use portcullis_model::Secret;
@@ -221,6 +223,14 @@ impl Composition {
     pub(crate) fn note_front(&self, front: impl Into<String>) {
         // Served once, in one way.
         let _known = self.front.set(front.into());
+    }
+
+    /// Lets operators, from other terminals, consent to clients at a front door.
+    #[cfg(unix)]
+    pub(crate) fn attend(&self, front_door: &Arc<FrontDoor>) {
+        if let Some(surface) = &self.surface {
+            surface.attend(front_door);
+        }
     }
 
     /// Returns the gateway, to be given clients.

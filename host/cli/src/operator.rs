@@ -12,10 +12,15 @@
 //! | `{"do":"status"}` | lines `{"gateway":…}`, `{"fleet":…}`, `{"session":…}`, `{"policy":…}`, `{"server":…}`, then `{"end":true}` |
 //! | `{"do":"look"}` | `{"done":"looks"}`: at the config, and at whether servers are stopped |
 //! | `{"do":"rejudge"}` | `{"done":"rejudged"}` |
+//! | `{"do":"expect","code":…}` | `{"consent":…}` once a browser shows the code to this gateway's front door |
+//! | `{"do":"consent","code":…,"allow":…,"passphrase":…}` | `{"done":"allowed"}` or `{"done":"refused"}` |
+//! | `{"do":"consents"}` | `{"consents":[…]}`: the clients that hold tokens |
+//! | `{"do":"revoke","names":[…]}` | `{"ended":…}`: how many of those ended |
 //!
 //! Anything that fails is answered by `{"error":CODE,"message":…}`.
 
 mod connection;
+mod door;
 mod gateways;
 mod line;
 mod message;

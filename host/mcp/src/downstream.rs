@@ -17,7 +17,7 @@ mod stateless;
 mod stdio;
 
 pub use entrance::Schemas;
-pub use http::{BearerToken, HttpOptions, ServeHttpError, serve_http};
+pub use http::{HttpOptions, ServeHttpError, serve_figures, serve_http};
 pub use reply::own_code;
 #[cfg(unix)]
 pub use standard::{Input, Output, standard_streams};

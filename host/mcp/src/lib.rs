@@ -24,7 +24,8 @@ pub mod method;
 pub mod status;
 
 pub use downstream::{
-    BearerToken, HttpOptions, Schemas, ServeError, ServeHttpError, own_code, serve_http, serve_stdio, serve_stdio_with,
+    HttpOptions, Schemas, ServeError, ServeHttpError, own_code, serve_figures, serve_http, serve_stdio,
+    serve_stdio_with,
 };
 #[cfg(unix)]
 pub use downstream::{Input, Output, standard_streams};

@@ -21,6 +21,8 @@ fn help_is_as_reviewed() {
         "serve",
         "wrap",
         "token",
+        "client",
+        "approve",
         "list",
         "test",
         "check",

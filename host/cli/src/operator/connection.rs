@@ -133,6 +133,12 @@ impl Connection {
         self.outcome().await
     }
 
+    /// Sends a request that is answered by one message.
+    pub(crate) async fn request(&mut self, request: Object) -> Result<Object, ConnectionError> {
+        self.send(request).await?;
+        self.receive(true).await
+    }
+
     async fn outcome(&mut self) -> Result<Outcome, ConnectionError> {
         let answer = Value::from(self.receive(true).await?);
         let text = |key: &str| answer.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();

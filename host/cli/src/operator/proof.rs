@@ -174,7 +174,7 @@ impl Passphrase {
     }
 
     /// Returns true where the text is the passphrase. Takes a few hundred milliseconds.
-    pub(super) fn is(&self, text: &str) -> bool {
+    pub(crate) fn is(&self, text: &str) -> bool {
         text.len() <= LONGEST
             && pbkdf2::verify(pbkdf2::PBKDF2_HMAC_SHA256, self.rounds, &self.salt, text.as_bytes(), &self.derived)
                 .is_ok()

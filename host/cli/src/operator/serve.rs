@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_config::{Approvals, OperatorProof};
+use portcullis_door::FrontDoor;
 use portcullis_gates::{AnswerEffect, Constraint, Inbox, OperatorAnswer, Scope};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
@@ -15,6 +16,7 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Mutex, Semaphore};
 use tokio::task::JoinHandle;
 
+use super::door::{self, Door};
 use super::gateways::{Gateways, remove};
 use super::line::{self, LineError};
 use super::message::{Shown, error, shown_to_value};
@@ -38,6 +40,7 @@ const PENALTY: Duration = Duration::from_secs(2);
 pub(crate) struct Surface {
     path: PathBuf,
     inbox: Inbox,
+    door: Door,
     listening: JoinHandle<()>,
 }
 
@@ -61,7 +64,8 @@ impl Surface {
             .or_exit(Exit::State, "closing the socket to others")?;
         let inbox = watched.gates.inbox().clone();
         inbox.open();
-        let desk = Arc::new(Desk { watched, proof, checking: Mutex::default() });
+        let door = Door::default();
+        let desk = Arc::new(Desk { watched, proof, checking: Mutex::default(), door: Arc::clone(&door) });
         let listening = tokio::spawn(async move {
             // Sockets of gateways that were killed go, those of others are left alone.
             if let Err(error) = gateways.connect().await {
@@ -69,7 +73,12 @@ impl Surface {
             }
             listen(listener, desk).await;
         });
-        Ok(Self { path, inbox, listening })
+        Ok(Self { path, inbox, door, listening })
+    }
+
+    /// Hears what operators say about a front door as well. A gateway has one at most.
+    pub(crate) fn attend(&self, front_door: &Arc<FrontDoor>) {
+        let _ = self.door.set(Arc::clone(front_door));
     }
 }
 
@@ -88,6 +97,7 @@ struct Desk {
     proof: Proof,
     /// Held while a passphrase is checked, and for a while after a wrong one.
     checking: Mutex<()>,
+    door: Door,
 }
 
 async fn listen(listener: UnixListener, desk: Arc<Desk>) {
@@ -150,6 +160,10 @@ impl Desk {
                     self.watched.gates.forget_answers();
                     line::write(&mut writer, object! { "done" => "rejudged" }).await?;
                 }
+                "expect" => line::write(&mut writer, door::expect(&self.door, &request).await).await?,
+                "consent" => line::write(&mut writer, self.consent(&request, is_elsewhere).await).await?,
+                "consents" => line::write(&mut writer, door::grants(&self.door)).await?,
+                "revoke" => line::write(&mut writer, door::revoke(&self.door, &request).await).await?,
                 _ => line::write(&mut writer, error("unknown-request", "there is no such request")).await?,
             }
         }
@@ -214,6 +228,17 @@ impl Desk {
                 error(failed.code(), &one_line(&format!("{failed}{cause}")))
             }
         }
+    }
+
+    async fn consent(&self, request: &Object, is_elsewhere: bool) -> Object {
+        let Some(allow) = request.get("allow").and_then(Value::as_bool) else {
+            return error("malformed", "an answer says yes or no");
+        };
+        let passphrase = request.get("passphrase").and_then(Value::as_str);
+        if allow && let Err(refused) = self.prove(passphrase, is_elsewhere).await {
+            return refused;
+        }
+        door::consent(&self.door, request, allow)
     }
 
     async fn prove(&self, passphrase: Option<&str>, is_elsewhere: bool) -> Result<(), Object> {

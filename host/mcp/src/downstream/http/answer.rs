@@ -8,6 +8,7 @@ use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTI
 use http::{HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::Full;
 use hyper::body::{Body, Bytes, Frame, SizeHint};
+use portcullis_door::{Refusal, Reply};
 
 use super::events::Events;
 use super::headers::{EVENTS, JSON};
@@ -96,12 +97,22 @@ pub(super) fn refusal(status: StatusCode, text: &str) -> Answer {
     error(status, None, &ErrorObject::new(code::INVALID_REQUEST, text))
 }
 
-/// Refuses a request that shows no token, or a wrong one (RFC 6750 §3).
-pub(super) fn unauthorized(shown: bool) -> Answer {
-    let mut answer = refusal(StatusCode::UNAUTHORIZED, "this needs the bearer token of the gateway");
-    let challenge = if shown { "Bearer error=\"invalid_token\"" } else { "Bearer" };
-    answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+/// Refuses a request that the front door does not let in.
+pub(super) fn turned_away(refused: &Refusal) -> Answer {
+    let mut answer = refusal(refused.status(), refused.describe());
+    let headers = answer.headers_mut();
+    if let Some(challenge) = refused.challenge() {
+        headers.insert(WWW_AUTHENTICATE, challenge.clone());
+    }
+    if let Some(seconds) = refused.retry_after() {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+    }
     answer
+}
+
+/// Passes an answer of the front door on.
+pub(super) fn of_front_door(reply: Reply) -> Answer {
+    reply.map(|body| AnswerBody::Whole(Full::new(body.into())))
 }
 
 /// Refuses a method that a route does not have.

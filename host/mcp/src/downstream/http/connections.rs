@@ -1,16 +1,20 @@
 //! The connections of an HTTP door.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use portcullis_door::FrontDoor;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::MissedTickBehavior;
+use tokio_rustls::TlsAcceptor;
 
 use super::HttpOptions;
 use super::endpoint::Door;
@@ -33,6 +37,9 @@ const SWEEP: Duration = Duration::from_secs(5);
 /// They are looked through at most so often, however soon a session is over.
 const SHORTEST_SWEEP: Duration = Duration::from_millis(50);
 
+/// Tokens that commands made or took back count after so long at most.
+const REFRESH: Duration = Duration::from_secs(1);
+
 /// What a connection beyond the limit is told.
 const TURNED_AWAY: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n";
@@ -44,13 +51,14 @@ pub enum ServeHttpError {
     /// The address of the listener is not known.
     #[error("the address that is listened on is not known")]
     Address(#[source] std::io::Error),
-    /// The address can be reached from other machines.
-    #[error("{0} can be reached from other machines, and there is no authentication for that yet")]
+    /// The address can be reached from other machines, and whoever does so would be let in.
+    #[error("{0} can be reached from other machines, and nothing asks who they are")]
     NotLoopback(SocketAddr),
 }
 
 /// Serves clients over Streamable HTTP at `/mcp` and `/mcp/<server>` until `stop` is ready, then ends their sessions. The
-/// servers keep running: that is up to [`Gateway::shutdown`]. The listener must be bound to a loopback address.
+/// servers keep running: that is up to [`Gateway::shutdown`]. Without a front door the listener must be bound to a loopback
+/// address.
 pub async fn serve_http(
     gateway: Arc<Gateway>,
     listener: TcpListener,
@@ -58,7 +66,7 @@ pub async fn serve_http(
     stop: impl Future<Output = ()>,
 ) -> Result<(), ServeHttpError> {
     let bound = listener.local_addr().map_err(ServeHttpError::Address)?;
-    if !bound.ip().is_loopback() {
+    if options.front_door.is_none() && !bound.ip().is_loopback() {
         return Err(ServeHttpError::NotLoopback(bound));
     }
     let door = Arc::new(Door::new(gateway, options, bound));
@@ -66,6 +74,7 @@ pub async fn serve_http(
     let mut connections = JoinSet::new();
     let pause = SWEEP.min(door.options.session_idle).max(SHORTEST_SWEEP);
     let mut sweep = tokio::time::interval(pause);
+    let refreshing = door.options.front_door.clone().map(|front_door| AbortOnDrop(tokio::spawn(refresh(front_door))));
     tokio::pin!(stop);
     loop {
         tokio::select! {
@@ -77,10 +86,10 @@ pub async fn serve_http(
                     tracing::error!("serving a connection broke");
                 }
             }
-            _ = sweep.tick() => door.sessions.sweep(door.options.session_idle, door.options.replay),
+            _ = sweep.tick() => door.sweep(),
             accepted = listener.accept() => match accepted {
-                Ok((stream, _)) if connections.len() < door.options.connections => {
-                    connections.spawn(serve(stream, Arc::clone(&door), ended.clone()));
+                Ok((stream, peer)) if connections.len() < door.options.connections => {
+                    connections.spawn(greet(stream, peer.ip(), Arc::clone(&door), ended.clone()));
                 }
                 Ok((stream, _)) => turn_away(&stream),
                 Err(error) => {
@@ -91,6 +100,7 @@ pub async fn serve_http(
         }
     }
     drop(listener);
+    drop(refreshing);
     door.sessions.close();
     door.listens.end();
     let _ = ending.send(());
@@ -101,16 +111,52 @@ pub async fn serve_http(
     Ok(())
 }
 
+/// Has the front door take changes of its files, for as long as it is asked.
+async fn refresh(front_door: Arc<FrontDoor>) {
+    let mut tick = tokio::time::interval(REFRESH);
+    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tick.tick().await;
+        let front_door = Arc::clone(&front_door);
+        // It reads from the disk.
+        let _panicked = tokio::task::spawn_blocking(move || front_door.refresh()).await;
+    }
+}
+
+/// A task that ends with this value.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// Says that there are too many connections, as far as that can be said without waiting.
 fn turn_away(stream: &TcpStream) {
     let _ = stream.try_write(TURNED_AWAY);
     tracing::warn!("a connection was turned away: there are too many");
 }
 
-/// Serves one connection until it is over.
-async fn serve(stream: TcpStream, door: Arc<Door>, mut ended: watch::Receiver<()>) {
+/// Begins a connection, encrypted where that is wanted, and serves it.
+async fn greet(stream: TcpStream, peer: IpAddr, door: Arc<Door>, ended: watch::Receiver<()>) {
     // Answers are small and waited for.
     let _ = stream.set_nodelay(true);
+    let Some(tls) = door.options.tls.clone() else {
+        return serve(stream, peer, door, ended).await;
+    };
+    match tokio::time::timeout(door.options.head_limit, TlsAcceptor::from(tls).accept(stream)).await {
+        Ok(Ok(stream)) => serve(stream, peer, door, ended).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a connection was not encrypted"),
+        Err(_) => tracing::debug!("a connection was not encrypted in time"),
+    }
+}
+
+/// Serves one connection until it is over.
+async fn serve<S>(stream: S, peer: IpAddr, door: Arc<Door>, mut ended: watch::Receiver<()>)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let pace = Pace::default();
     let stream = Stalling::new(stream, door.options.write_limit);
     let io = TokioIo::new(Paced::new(stream, pace.clone(), door.options.head_limit));
@@ -119,7 +165,7 @@ async fn serve(stream: TcpStream, door: Arc<Door>, mut ended: watch::Receiver<()
         move |request| {
             let (door, answering) = (Arc::clone(&door), pace.begin());
             async move {
-                let answer = door.answer(request).await;
+                let answer = door.answer(request, peer).await;
                 Ok::<_, Infallible>(answer.map(|body| Answered { body, _answering: answering }))
             }
         }

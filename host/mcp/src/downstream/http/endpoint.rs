@@ -1,13 +1,11 @@
 //! The way of one HTTP request: who it is from, where it goes, and what answers it.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use http::header::AUTHORIZATION;
 use http::request::Parts;
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
-use portcullis_model::ServerName;
 use tokio::sync::Semaphore;
 
 use super::answer::{self, Answer};
@@ -17,20 +15,17 @@ use super::session::Session;
 use super::sessions::Sessions;
 use super::stateless::MOST_LISTENING;
 use super::stream::{Kept, Reader};
-use super::{HttpOptions, body, guard, post};
+use super::{HttpOptions, body, guard, lobby, post};
 use crate::downstream::stateless::{Listens, Parked, mirror};
 use crate::downstream::{Entrance, Schemas, local};
 use crate::gateway::Gateway;
-
-/// Where all servers are.
-const ROUTE: &str = "/mcp";
 
 /// One HTTP door of a gateway.
 #[derive(Debug)]
 pub(super) struct Door {
     pub(super) gateway: Arc<Gateway>,
     pub(super) options: HttpOptions,
-    bound: SocketAddr,
+    names: guard::Names,
     pub(super) sessions: Sessions,
     /// Places for requests that run at once.
     pub(super) places: Arc<Semaphore>,
@@ -48,7 +43,7 @@ impl Door {
     pub(super) fn new(gateway: Arc<Gateway>, options: HttpOptions, bound: SocketAddr) -> Self {
         Self {
             gateway,
-            bound,
+            names: guard::Names::new(bound, &options),
             sessions: Sessions::new(options.sessions),
             places: Arc::new(Semaphore::new(options.requests)),
             memory: body::memory(options.body_memory),
@@ -59,10 +54,28 @@ impl Door {
         }
     }
 
-    /// Answers a request.
-    pub(super) async fn answer(self: &Arc<Self>, request: Request<Incoming>) -> Answer {
+    /// Ends what is over: sessions that were idle for too long, and those whose tokens are gone.
+    pub(super) fn sweep(&self) {
+        self.sessions.sweep(self.options.session_idle, self.options.replay);
+        if let Some(front_door) = &self.options.front_door {
+            let principals = front_door.principals();
+            self.sessions.retain(|session| principals.contains(&session.connection.entrance().principal));
+        }
+    }
+
+    /// Answers a request that comes from an address.
+    pub(super) async fn answer(self: &Arc<Self>, request: Request<Incoming>, peer: IpAddr) -> Answer {
         let (head, body) = request.into_parts();
-        let entrance = match self.admit(&head) {
+        if let Err(foreign) = self.names.check(head.version, &head.uri, &head.headers) {
+            tracing::warn!(reason = foreign.describe(), "a request was turned away");
+            return answer::refusal(StatusCode::FORBIDDEN, foreign.describe());
+        }
+        if let Some(front_door) = &self.options.front_door
+            && front_door.serves(head.uri.path())
+        {
+            return lobby::answer(front_door, &head, body, peer, self.options.body_limit).await;
+        }
+        let entrance = match self.admit(&head, peer) {
             Ok(entrance) => entrance,
             Err(refusal) => return *refusal,
         };
@@ -76,28 +89,22 @@ impl Door {
         }
     }
 
-    /// Checks who a request is from, and where it goes.
-    fn admit(&self, head: &Parts) -> Result<Entrance, Box<Answer>> {
-        if let Err(foreign) = guard::check(self.bound, head.version, &head.uri, &head.headers) {
-            tracing::warn!(reason = foreign.describe(), "a request was turned away");
-            return Err(Box::new(answer::refusal(StatusCode::FORBIDDEN, foreign.describe())));
-        }
-        if let Some(token) = &self.options.token {
-            let shown = single(&head.headers, &AUTHORIZATION);
-            let shown = shown.map_err(|_| answer::refusal(StatusCode::BAD_REQUEST, "a header is repeated"))?;
-            if !shown.is_some_and(|value| token.is_in(value)) {
-                tracing::warn!("a request without the right token was turned away");
-                return Err(Box::new(answer::unauthorized(shown.is_some())));
-            }
-        }
+    /// Checks where a request goes, and who it is from.
+    fn admit(&self, head: &Parts, peer: IpAddr) -> Result<Entrance, Box<Answer>> {
         let not_found = || Box::new(answer::refusal(StatusCode::NOT_FOUND, "there is nothing here"));
-        let scope = match View::of(head.uri.path()).ok_or_else(not_found)? {
-            View::All => None,
-            View::One(server) if self.gateway.has_server(&server) => Some(server),
-            View::One(_) => return Err(not_found()),
+        let scope = portcullis_door::route_of_path(head.uri.path()).ok_or_else(not_found)?;
+        let principal = match &self.options.front_door {
+            Some(front_door) => front_door
+                .admit(scope.as_ref(), head, peer)
+                .map_err(|refusal| Box::new(answer::turned_away(&refusal)))?,
+            None => local(),
         };
+        // After the token: strangers do not learn which servers there are.
+        if scope.as_ref().is_some_and(|server| !self.gateway.has_server(server)) {
+            return Err(not_found());
+        }
         let schemas = Schemas::of_query(head.uri.query());
-        Ok(Entrance { transport: "http", principal: local(), scope, schemas })
+        Ok(Entrance { transport: "http", principal, scope, schemas })
     }
 
     /// Finds the session that a request names; nothing where it names none.
@@ -159,60 +166,6 @@ impl Door {
                 answer::empty(StatusCode::NO_CONTENT)
             }
             Err(refusal) => *refusal,
-        }
-    }
-}
-
-/// What a path shows.
-#[derive(Debug, PartialEq, Eq)]
-enum View {
-    All,
-    One(ServerName),
-}
-
-impl View {
-    /// Returns what a path shows; nothing where there is nothing.
-    fn of(path: &str) -> Option<Self> {
-        let rest = path.strip_prefix(ROUTE)?;
-        if rest.is_empty() {
-            return Some(Self::All);
-        }
-        let name = decoded(rest.strip_prefix('/')?)?;
-        ServerName::parse(&name).ok().map(Self::One)
-    }
-}
-
-/// Undoes percent-encoding (RFC 3986 §2.1): a name of the config may be any text.
-fn decoded(segment: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(segment.len());
-    let mut rest = segment.bytes();
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'/' => return None,
-            b'%' => {
-                let mut digit = || char::from(rest.next()?).to_digit(16);
-                let (high, low) = (digit()?, digit()?);
-                u8::try_from(high * 16 + low).ok()?
-            }
-            other => other,
-        });
-    }
-    String::from_utf8(bytes).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_shows_all_servers_or_one() {
-        let one = |name: &str| Some(View::One(ServerName::parse(name).unwrap()));
-        assert_eq!(View::of("/mcp"), Some(View::All));
-        assert_eq!(View::of("/mcp/files"), one("files"));
-        assert_eq!(View::of("/mcp/my%20files"), one("my files"));
-        assert_eq!(View::of("/mcp/a%2fb"), one("a/b"));
-        for path in ["/", "", "/mcp/", "/mcpx", "/mcp/a/b", "/mcp//a", "/MCP", "/mcp/%2", "/mcp/%zz", "/mcp/%ff"] {
-            assert_eq!(View::of(path), None, "{path}");
         }
     }
 }

@@ -1,15 +1,20 @@
 //! What an HTTP door is told.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::BearerToken;
+use portcullis_door::FrontDoor;
 
 /// What an HTTP door is told: who may come in, and how much and how long each may take. The defaults are for one machine
 /// with a few agents.
 #[derive(Clone, Debug)]
 pub struct HttpOptions {
-    /// What every request has to show. Without one whoever reaches the address comes in: that is for tests.
-    pub token: Option<BearerToken>,
+    /// Who decides about every request. Without one whoever reaches the address comes in: that is for tests, and for loopback
+    /// addresses alone.
+    pub front_door: Option<Arc<FrontDoor>>,
+    /// The certificate that connections are encrypted by; nothing where they are not, because they are on this machine or a
+    /// proxy does it.
+    pub tls: Option<Arc<rustls::ServerConfig>>,
     /// Connections at once; one more is turned away. Each costs a descriptor of the 1,024 that a process usually has.
     pub connections: usize,
     /// Sessions at once. One more ends the one that was idle for longest, or is refused where none is idle.
@@ -45,7 +50,8 @@ pub struct HttpOptions {
 impl Default for HttpOptions {
     fn default() -> Self {
         Self {
-            token: None,
+            front_door: None,
+            tls: None,
             connections: 512,
             sessions: 256,
             requests: 1_024,

@@ -89,6 +89,21 @@ impl Sessions {
         }
     }
 
+    /// Ends those that are not kept.
+    pub(super) fn retain(&self, keep: impl Fn(&Session) -> bool) {
+        let mut over = Vec::new();
+        self.all().retain(|_, session| {
+            let stays = keep(session);
+            if !stays {
+                over.push(Arc::clone(session));
+            }
+            stays
+        });
+        for session in over {
+            session.end();
+        }
+    }
+
     /// Ends all sessions.
     pub(super) fn close(&self) {
         let all = std::mem::take(&mut *self.all());

@@ -6,13 +6,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use portcullis_door::{Clock, DoorSettings, FrontDoor, PublicUrl, TrustedProxies};
+use portcullis_model::Secret;
 use portcullis_model::json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 use super::support::{Running, SOON, json};
-use crate::{BearerToken, HttpOptions, serve_http};
+use crate::{HttpOptions, serve_http};
 
 /// A door that is open until it is dropped.
 pub(super) struct Open {
@@ -341,6 +343,22 @@ impl Whole {
     }
 }
 
-pub(super) fn token() -> BearerToken {
-    BearerToken::from_key(&[42; 32])
+/// What the front door of the tests lets in. It acts for `local`.
+pub(super) fn token() -> String {
+    "made-up-".repeat(5)
+}
+
+/// A front door with its state in a folder of its own, which is left to the system to clear away.
+pub(super) fn front_door() -> Arc<FrontDoor> {
+    let settings = DoorSettings {
+        folder: tempfile::tempdir().unwrap().keep(),
+        public_url: PublicUrl::parse("https://gateway.example").unwrap(),
+        proxies: TrustedProxies::default(),
+        installation: Some(Secret::new(token())),
+        environment: None,
+        key: [42; 32],
+        authorization: None,
+        clock: Clock::default(),
+    };
+    Arc::new(FrontDoor::open(settings).unwrap())
 }

@@ -2,7 +2,7 @@
 
 use portcullis_model::json::Value;
 
-use super::http::{Client, Open, token};
+use super::http::{Client, Open, front_door, token};
 use super::support::*;
 use crate::HttpOptions;
 
@@ -139,13 +139,13 @@ async fn a_batch_is_answered_where_the_revision_has_them() {
 #[tokio::test]
 async fn who_may_come_in_is_asked_before_anything_else() {
     let running = setup().server("s", Scripted::with_tools(&[&tool("t")])).run();
-    let door = Open::new(running, HttpOptions { token: Some(token()), ..HttpOptions::default() }).await;
-    let bearer = format!("Bearer {}", token().reveal());
+    let door = Open::new(running, HttpOptions { front_door: Some(front_door()), ..HttpOptions::default() }).await;
+    let bearer = format!("Bearer {}", token());
     let initialize = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#;
     let open = door.post(initialize).with("Authorization", &bearer).whole().await;
     assert_eq!(open.status, 200);
     for (method, path) in
-        [("POST", "/mcp"), ("GET", "/mcp/s"), ("DELETE", "/nowhere"), ("OPTIONS", "/"), ("PUT", "/mcp")]
+        [("POST", "/mcp"), ("GET", "/mcp/s"), ("DELETE", "/mcp/nowhere"), ("OPTIONS", "/mcp"), ("PUT", "/mcp")]
     {
         let request = door.request(method, path).with("Authorization", &bearer);
         let foreign = request.clone().set("Host", "evil.example").whole().await;
@@ -153,10 +153,14 @@ async fn who_may_come_in_is_asked_before_anything_else() {
         let foreign = request.clone().with("Origin", "http://evil.example").whole().await;
         assert_eq!(foreign.status, 403, "{method} {path}");
         let unknown = request.clone().without("Authorization").whole().await;
-        assert_eq!((unknown.status, unknown.header("www-authenticate")), (401, "Bearer"), "{method} {path}");
+        let at = format!(
+            "resource_metadata=\"https://gateway.example/.well-known/oauth-protected-resource{path}\",scope=\"mcp\""
+        );
+        let challenge = format!("Bearer {at}");
+        assert_eq!((unknown.status, unknown.header("www-authenticate")), (401, challenge.as_str()), "{method} {path}");
         let wrong = request.set("Authorization", &format!("{bearer}x")).whole().await;
         assert_eq!(wrong.status, 401, "{method} {path}");
-        assert_eq!(wrong.header("www-authenticate"), r#"Bearer error="invalid_token""#);
+        assert_eq!(wrong.header("www-authenticate"), format!("Bearer error=\"invalid_token\",{at}"));
     }
     // A foreign host learns nothing of the token.
     let both = door.post(initialize).set("Host", "evil.example").whole().await;
