@@ -31,6 +31,8 @@ const ARROWS: [(&str, &[&str]); 12] = [
         ],
     ),
     ("portcullis-sdk", &[]),
+    // What a new policy begins with: files, and names for them. Only the composition root writes them.
+    ("portcullis-templates", &["portcullis-model"]),
 ];
 
 /// Crates that only the named members may use.

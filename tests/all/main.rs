@@ -16,6 +16,7 @@ mod journal;
 mod linear;
 mod misbehaving;
 mod one_start_at_a_time;
+mod policy_projects;
 mod real_clients;
 mod real_servers;
 mod replay;

@@ -50,7 +50,7 @@ const MORE_NPM: [Package; 7] = [
 const MORE_PYPI: [Package; 1] = [("xactions", "xactions-py[mcp]==1.9.0", "xactions-mcp")];
 
 /// Returns the cache folder: `PORTCULLIS_TEST_CACHE`, else one in the system's folder for temporary files.
-pub(crate) fn cache() -> PathBuf {
+pub fn cache() -> PathBuf {
     std::env::var_os("PORTCULLIS_TEST_CACHE")
         .map_or_else(|| std::env::temp_dir().join("portcullis-test-cache"), PathBuf::from)
 }

@@ -11,5 +11,5 @@ mod scripted;
 
 pub use client::{Client, Reply};
 pub use home::Home;
-pub use install::{Installed, RealClients, more_servers, real_servers};
+pub use install::{Installed, RealClients, cache as test_cache, more_servers, real_servers};
 pub use scripted::{Script, Scripted};

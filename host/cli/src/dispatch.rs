@@ -93,5 +93,9 @@ fn run_policy(settings: &Settings, policy: &Policy) -> Result<Exit, Failure> {
         Policy::Sign(sign) => commands::policy::sign::run(sign),
         Policy::Verify(verify) => commands::policy::verify::run(settings, verify),
         Policy::Bundle(bundle) => commands::policy::bundle::run(bundle),
+        Policy::New(new) => commands::policy::new::run(new),
+        Policy::Build(build) => commands::policy::build::run(settings, build),
+        Policy::Test(test) => commands::policy::test::run(settings, test),
+        Policy::Check(check) => commands::policy::check::run(settings, check),
     }
 }

@@ -63,6 +63,7 @@ mod passages;
 mod policies;
 mod policy_report;
 mod probe;
+mod progress;
 mod report;
 mod server_report;
 mod settings;

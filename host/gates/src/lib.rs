@@ -29,6 +29,7 @@ mod session;
 mod set;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
+pub mod trial;
 
 pub use approval::{ApprovalLimits, Approver, NoApprover, Prompt, PromptQuestion, Reply, Scope};
 pub use cleared::{Cleared, Receipt};

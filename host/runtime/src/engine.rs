@@ -229,17 +229,24 @@ fn main_engine(options: &EngineOptions) -> wasmtime::Result<(wasmtime::Engine, b
     }
 }
 
+/// Core instances of one component. A module and its adapters are 3; what componentize-py 0.25 makes of Python, with its libraries
+/// linked as modules of their own, is 14.
+const MOST_INSTANCES: u32 = 20;
+
+/// Tables of one component: one for functions, one for imports that are filled in later, and as many for an adapter.
+const MOST_TABLES: u32 = 4;
+
 fn pooled(options: &EngineOptions, reservation: Option<u64>) -> wasmtime::Result<wasmtime::Engine> {
     let mut config = base();
     let memory = usize::try_from(options.memory).unwrap_or(usize::MAX);
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(options.slots)
-        .total_core_instances(options.slots.saturating_mul(4))
+        .total_core_instances(options.slots.saturating_mul(MOST_INSTANCES))
         .total_memories(options.slots)
-        .total_tables(options.slots.saturating_mul(2))
+        .total_tables(options.slots.saturating_mul(MOST_TABLES))
         .max_memories_per_component(1)
-        .max_tables_per_component(4)
-        .max_core_instances_per_component(8)
+        .max_tables_per_component(MOST_TABLES)
+        .max_core_instances_per_component(MOST_INSTANCES)
         .max_memory_size(memory)
         .linear_memory_keep_resident(options.resident)
         .table_keep_resident(64 * 1024)

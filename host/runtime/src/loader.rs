@@ -21,6 +21,7 @@ use crate::step::{Step, Timings};
 use crate::template::{Configuration, LinkError, StartError, Template};
 
 mod job;
+mod unfrozen;
 
 use job::{Job, Key, Prepared, digest};
 
@@ -134,6 +135,17 @@ pub enum LoaderError {
     Cache(#[source] CacheError),
 }
 
+/// What is there of a policy once its code is.
+struct Parts {
+    prepared: Arc<Prepared>,
+    cached: bool,
+    inspection: Arc<Inspection>,
+    configuration: Arc<Configuration>,
+    digest: Digest,
+    started: Instant,
+    timings: Timings,
+}
+
 impl Loader {
     /// Makes a loader that remembers nothing.
     pub fn without_cache(engine: Engine) -> Result<Self, LoaderError> {
@@ -180,6 +192,12 @@ impl Loader {
             let (prepared, timings) = self.cold(wasm, &inspection, &configuration, digest, budget)?;
             (prepared, false, timings)
         };
+        self.finish(Parts { prepared, cached, inspection, configuration, digest, started, timings }, budget)
+    }
+
+    /// Asks the policy what it is, and says how its evaluations start.
+    fn finish(&self, parts: Parts, budget: &Budget) -> Result<Loaded, LoadError> {
+        let Parts { prepared, cached, inspection, configuration, digest, started, timings } = parts;
         let template = &prepared.template;
         let (description, start) = match prepared.without_snapshot.clone() {
             None => {

@@ -1,12 +1,17 @@
 //! `portcullis policy …`: one policy, without a gateway.
 
 pub(crate) mod bench;
+pub(crate) mod build;
 pub(crate) mod bundle;
+pub(crate) mod check;
 pub(crate) mod eval;
 pub(crate) mod inspect;
 pub(crate) mod keygen;
+pub(crate) mod new;
+mod project;
 pub(crate) mod run;
 pub(crate) mod sign;
+pub(crate) mod test;
 pub(crate) mod verify;
 
 use std::path::Path;

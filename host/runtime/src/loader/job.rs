@@ -31,6 +31,12 @@ impl Key {
         Self::new(b"portcullis module 1", engine.compatibility(), module)
     }
 
+    /// Of code that starts unconfigured because that was asked for. Not that of [`Key::of_module`]: a gateway that finds code
+    /// there takes it that the module has no snapshot.
+    pub(super) fn of_unfrozen(engine: &Engine, module: Digest) -> Self {
+        Self::new(b"portcullis unfrozen 1", engine.compatibility(), module)
+    }
+
     /// Of the instrumented module, which is the same for all settings and packs.
     fn of_draft(engine: &Engine, module: Digest) -> Self {
         Self::new(b"portcullis draft 1", engine.drafting_compatibility(), module)
@@ -78,6 +84,16 @@ impl Job {
         let template = Template::link(&self.engine, &component, &self.inspection, false)?;
         self.keep(Kind::Policy, key, without_snapshot.as_deref(), &component);
         Ok((key, Prepared { template: Arc::new(template), without_snapshot }, timings))
+    }
+
+    /// Compiles the module as it is, for all settings and packs.
+    pub(super) fn run_unfrozen(self) -> Result<(Key, Prepared), LoadError> {
+        let reason = Some("none was asked for".to_owned());
+        let key = Key::of_unfrozen(&self.engine, self.inspection.digest);
+        let component = Component::new(self.engine.main(), &self.wasm).map_err(LoadError::Compile)?;
+        let template = Template::link(&self.engine, &component, &self.inspection, false)?;
+        self.keep(Kind::Policy, key, reason.as_deref(), &component);
+        Ok((key, Prepared { template: Arc::new(template), without_snapshot: reason }))
     }
 
     fn keep(&self, kind: Kind, key: Key, without_snapshot: Option<&str>, component: &Component) {
