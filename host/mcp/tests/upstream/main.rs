@@ -26,6 +26,7 @@ mod stateless_http;
 mod stateless_server;
 mod subscriptions;
 mod support;
+mod tasks;
 mod tls;
 
 use std::process::ExitCode;
@@ -56,6 +57,7 @@ fn main() -> ExitCode {
         rounds::trials(),
         sse::trials(),
         subscriptions::trials(),
+        tasks::trials(),
         tls::trials(),
     ]
     .into_iter()

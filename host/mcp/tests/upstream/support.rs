@@ -33,6 +33,8 @@ pub(crate) fn trial<F: Future<Output = ()> + 'static>(name: &str, test: fn() -> 
 pub(crate) struct Recorder {
     pub(crate) delay: Duration,
     pub(crate) requests: Mutex<Vec<String>>,
+    /// Whose calls the requests of a server of the stateless era belong to.
+    pub(crate) callers: Mutex<Vec<Option<u64>>>,
     pub(crate) finished: Mutex<usize>,
     pub(crate) notifications: Mutex<Vec<(String, String)>>,
     pub(crate) stderr: Mutex<Vec<String>>,
@@ -55,6 +57,17 @@ impl Peer for Recorder {
                 _ => Err(ErrorObject::new(code::METHOD_NOT_FOUND, "not here")),
             }
         })
+    }
+
+    fn request_of(
+        &self,
+        caller: Option<u64>,
+        method: String,
+        params: Option<Value>,
+        key: Option<String>,
+    ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
+        self.callers.lock().unwrap().push(caller);
+        self.request(method, params, key)
     }
 
     fn notification(&self, method: String, params: Option<Value>) {

@@ -196,3 +196,19 @@ async fn a_plain_key_of_the_server_is_kept_and_any_other_replaced() {
     assert_eq!(requests.get("user_name").unwrap().to_json(), r#"{"method":"roots/list"}"#, "its token means nothing");
     drop(asked);
 }
+
+#[tokio::test]
+async fn an_answer_that_came_with_the_call_is_taken_once_by_the_question_of_its_key() {
+    let Value::Object(early) = json(r#"{"who":{"action":"accept","content":{"n":"x"}},"other":7}"#) else { panic!() };
+    let exchange = Exchange::with_answers(json(r#"{"elicitation":{}}"#), present(None, None).0, early);
+    let form = json(FORM);
+    // A gate's own question has no key of a server, and none is answered before it was seen.
+    let own = exchange.request(None, question("elicitation/create", None, &form, 10)).await;
+    assert!(matches!(own, Err(AskError::TimedOut)));
+    let answer = exchange.request(None, question("elicitation/create", Some("who"), &form, 60_000)).await.unwrap();
+    assert_eq!(answer.to_json(), r#"{"action":"accept","content":{"n":"x"}}"#);
+    for key in ["who", "other"] {
+        let asked = exchange.request(None, question("elicitation/create", Some(key), &form, 10)).await;
+        assert!(matches!(asked, Err(AskError::TimedOut)), "{key} is asked");
+    }
+}
