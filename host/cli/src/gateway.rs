@@ -24,18 +24,44 @@ use crate::failure::OrExit as _;
 use crate::operator::{Surface, Watched};
 use crate::{Exit, Failure, policies, stderr_log, stop};
 
-/// Threads that carry messages. The work of a message is tens of microseconds and its waits are on pipes: one thread, two
-/// and a runtime without threads of its own measure alike (echo of 100 bytes, alone and 16 at once), and with two a
-/// server that floods one of them leaves the other. Policies have threads of their own.
-const WORKERS: usize = 2;
+/// Threads that carry messages for many clients, where the machine has so many cores to spare. More would only take them from
+/// the servers, which run on the same machine for the most part.
+const MOST_WORKERS: usize = 8;
 
 /// Blocking work is opening files and compiling; more at once would only compete with the messages.
 const BLOCKING: usize = 8;
 
-/// Builds the runtime that carries messages.
+/// Whom a runtime serves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clients {
+    /// One agent.
+    One,
+    /// As many as come.
+    Many,
+}
+
+/// Builds the runtime of a command that serves nobody, or itself alone.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORKERS)
+    runtime_for(Clients::One)
+}
+
+/// Builds the runtime that carries messages.
+///
+/// A message is tens of microseconds of work between waits. Handing it from thread to thread costs a wake-up each time: an
+/// echo of 100 bytes takes a third less CPU time on one thread than on two, alone and 16 at once. So one client is served
+/// by one thread, and many by half of the cores, as their servers want the others. Policies that are slow have threads of
+/// their own, and compiling, files and the journal's database too.
+pub(crate) fn runtime_for(clients: Clients) -> Result<tokio::runtime::Runtime, Failure> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut builder = match clients {
+        Clients::Many if cores / 2 > 1 => {
+            let mut builder = tokio::runtime::Builder::new_multi_thread();
+            builder.worker_threads((cores / 2).min(MOST_WORKERS));
+            builder
+        }
+        Clients::One | Clients::Many => tokio::runtime::Builder::new_current_thread(),
+    };
+    builder
         .max_blocking_threads(BLOCKING)
         .thread_name("portcullis")
         .enable_all()

@@ -20,7 +20,7 @@ use super::serve::{Ended, serve as serve_by, usable_config};
 use super::token;
 use crate::arguments::{Consent, Serve};
 use crate::failure::OrExit as _;
-use crate::gateway::Composition;
+use crate::gateway::{Clients, Composition};
 use crate::settings::Settings;
 use crate::{Exit, Failure};
 
@@ -38,38 +38,45 @@ pub(crate) fn serve(settings: &Settings, arguments: &Serve) -> Result<Exit, Fail
         (Some(certificate), Some(key)) => Some(tls::read(certificate, key)?),
         _ => None,
     };
-    serve_by(settings, &config, Vec::new(), async |composition: &Composition, home: &Home, ended: &mut Ended| {
-        let listening = TcpListener::bind(arguments.address).await;
-        let listener = listening
-            .or_exit(Exit::Gateway, format!("listening on {}", arguments.address))
-            .map_err(|failure| failure.hint("name another with `--address`, such as 127.0.0.1:0 for any free port"))?;
-        let address = listener.local_addr().or_exit(Exit::Gateway, "listening")?;
-        let url = own_url(address, tls.is_some(), arguments)?;
-        composition.note_front(format!("{}/mcp", url.as_str()));
-        let front_door =
-            if arguments.without_token { None } else { Some(open_door(home, &config, url.clone(), arguments)?) };
-        #[cfg(unix)]
-        if let Some(front_door) = &front_door {
-            composition.attend(front_door);
-        }
-        let watched = match arguments.metrics {
-            Some(address) => {
-                Some(TcpListener::bind(address).await.or_exit(Exit::Gateway, format!("listening on {address}"))?)
+    serve_by(
+        settings,
+        &config,
+        Vec::new(),
+        Clients::Many,
+        async |composition: &Composition, home: &Home, ended: &mut Ended| {
+            let listening = TcpListener::bind(arguments.address).await;
+            let listener =
+                listening.or_exit(Exit::Gateway, format!("listening on {}", arguments.address)).map_err(|failure| {
+                    failure.hint("name another with `--address`, such as 127.0.0.1:0 for any free port")
+                })?;
+            let address = listener.local_addr().or_exit(Exit::Gateway, "listening")?;
+            let url = own_url(address, tls.is_some(), arguments)?;
+            composition.note_front(format!("{}/mcp", url.as_str()));
+            let front_door =
+                if arguments.without_token { None } else { Some(open_door(home, &config, url.clone(), arguments)?) };
+            #[cfg(unix)]
+            if let Some(front_door) = &front_door {
+                composition.attend(front_door);
             }
-            None => None,
-        };
-        announce(&url, address, front_door.as_deref(), arguments);
-        if let Some(address) = watched.as_ref().and_then(|listener| listener.local_addr().ok()) {
-            tracing::info!(%address, "figures are at /metrics, health is at /health");
-        }
-        let options = HttpOptions { front_door, tls, ..HttpOptions::default() };
-        let gateway = composition.gateway().clone();
-        let _watched = match watched {
-            Some(listener) => Some(Watched(tokio::spawn(serve_figures(listener, options.front_door.clone())))),
-            None => None,
-        };
-        serve_http(gateway, listener, options, ended.told()).await.or_exit(Exit::Gateway, "serving clients")
-    })
+            let watched = match arguments.metrics {
+                Some(address) => {
+                    Some(TcpListener::bind(address).await.or_exit(Exit::Gateway, format!("listening on {address}"))?)
+                }
+                None => None,
+            };
+            announce(&url, address, front_door.as_deref(), arguments);
+            if let Some(address) = watched.as_ref().and_then(|listener| listener.local_addr().ok()) {
+                tracing::info!(%address, "figures are at /metrics, health is at /health");
+            }
+            let options = HttpOptions { front_door, tls, ..HttpOptions::default() };
+            let gateway = composition.gateway().clone();
+            let _watched = match watched {
+                Some(listener) => Some(Watched(tokio::spawn(serve_figures(listener, options.front_door.clone())))),
+                None => None,
+            };
+            serve_http(gateway, listener, options, ended.told()).await.or_exit(Exit::Gateway, "serving clients")
+        },
+    )
 }
 
 /// A task that ends with this value.

@@ -8,7 +8,7 @@ use portcullis_store::Home;
 
 use crate::arguments::{ConfigFile, Run, View, Wrap};
 use crate::failure::{OrExit as _, one_line};
-use crate::gateway::{Composition, runtime};
+use crate::gateway::{Clients, Composition, runtime_for};
 use crate::settings::Settings;
 use crate::telemetry::{self, Manner};
 use crate::{Exit, Failure};
@@ -16,7 +16,7 @@ use crate::{Exit, Failure};
 /// Serves all servers of the config.
 pub(crate) fn run(settings: &Settings, arguments: &Run) -> Result<Exit, Failure> {
     let config = usable_config(settings, &arguments.config)?;
-    serve(settings, &config, Vec::new(), one_client(arguments.view))
+    serve(settings, &config, Vec::new(), Clients::One, one_client(arguments.view))
 }
 
 /// Reads the config. It has to have a server that can be run, or nothing wrong with it.
@@ -38,7 +38,7 @@ pub(crate) fn wrap(settings: &Settings, arguments: &Wrap) -> Result<Exit, Failur
     let Some((command, rest)) = arguments.command.split_first() else {
         return Err(Failure::new(Exit::Usage, "no command to wrap").hint("write it after `--`"));
     };
-    serve(settings, &Config::for_wrap(command, rest), arguments.pass.clone(), one_client(arguments.view))
+    serve(settings, &Config::for_wrap(command, rest), arguments.pass.clone(), Clients::One, one_client(arguments.view))
 }
 
 /// Returns what serves one client on the standard streams.
@@ -56,14 +56,20 @@ fn one_client(view: View) -> impl AsyncFnOnce(&Composition, &Home, &mut Ended) -
 }
 
 /// Puts a gateway together, has `front` serve it, and takes it apart.
-pub(super) fn serve<F>(settings: &Settings, config: &Config, tagged: Vec<String>, front: F) -> Result<Exit, Failure>
+pub(super) fn serve<F>(
+    settings: &Settings,
+    config: &Config,
+    tagged: Vec<String>,
+    clients: Clients,
+    front: F,
+) -> Result<Exit, Failure>
 where
     F: AsyncFnOnce(&Composition, &Home, &mut Ended) -> Result<(), Failure>,
 {
     let home = settings.open_home()?;
     telemetry::start(Manner::Serving, settings.log.as_deref(), Some(&home))?;
     report(config);
-    let runtime = runtime()?;
+    let runtime = runtime_for(clients)?;
     let served = runtime.block_on(async {
         // Where a terminal is closed, that is the end; anywhere else the signal is how a service is told to look at its
         // config again.

@@ -137,7 +137,8 @@ impl Connection {
             Treatment::Refuse => not_offered(&method),
             Treatment::List(listable) => {
                 let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
-                return self.start(id, outlet, async move { gateway.list(&session, listable).await }).await;
+                let work = Box::pin(async move { gateway.list(&session, listable).await });
+                return self.start(id, outlet, work).await;
             }
             Treatment::Task(method) => {
                 let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
@@ -148,7 +149,9 @@ impl Connection {
             Treatment::Call(kind, verb) => {
                 let (gateway, session) = (Arc::clone(&self.gateway), Arc::clone(session));
                 let call = ClientCall { kind, verb, params: object_of(params), outlet: Some(outlet.clone()) };
-                return self.start(id, outlet, async move { gateway.call(session, call).await }).await;
+                // Boxed: it is kilobytes, which would be copied a dozen times on the way to where it runs.
+                let work = Box::pin(async move { gateway.call(session, call).await });
+                return self.start(id, outlet, work).await;
             }
         };
         answer(outlet, &id, &reply).await;

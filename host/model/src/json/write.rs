@@ -99,17 +99,17 @@ pub(super) fn append_text(text: &str, buffer: &mut Vec<u8>) {
 }
 
 /// Returns where the first byte stands that needs an escape. Looks at whole chunks without branching, which compilers turn
-/// into vector instructions: texts of many kilobytes are written and digested in each passage.
+/// into vector instructions where the length of a chunk is known to them: texts of many kilobytes are written and digested
+/// in each passage.
 #[expect(clippy::needless_bitwise_bool, reason = "a lazy operator is a branch for each byte")]
 fn first_to_escape(bytes: &[u8]) -> Option<usize> {
     const CHUNK: usize = 32;
     let must_escape = |byte: &u8| (*byte < 0x20) | (*byte == b'"') | (*byte == b'\\');
-    for (index, chunk) in bytes.chunks(CHUNK).enumerate() {
-        if chunk.iter().fold(false, |found, byte| found | must_escape(byte)) {
-            return chunk.iter().position(must_escape).map(|position| index * CHUNK + position);
-        }
-    }
-    None
+    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
+    let has_none = |chunk: &[u8; CHUNK]| !chunk.iter().fold(false, |found, byte| found | must_escape(byte));
+    let plain = chunks.iter().take_while(|chunk| has_none(chunk)).count();
+    let unsure = chunks.get(plain).map_or(rest, <[u8; CHUNK]>::as_slice);
+    unsure.iter().position(must_escape).map(|position| plain * CHUNK + position)
 }
 
 fn append_escape(byte: u8, buffer: &mut Vec<u8>) {
