@@ -24,8 +24,8 @@ use crate::failure::OrExit as _;
 use crate::operator::{Surface, Watched};
 use crate::{Exit, Failure, policies, stderr_log, stop};
 
-/// Threads that carry messages for many clients, where the machine has so many cores to spare. More would only take them from
-/// the servers, which run on the same machine for the most part.
+/// Threads of a runtime at most, where the machine has so many cores to spare: more would wait for each other at the locks of
+/// sessions and the journal.
 const MOST_WORKERS: usize = 8;
 
 /// Blocking work is opening files and compiling; more at once would only compete with the messages.
@@ -34,15 +34,17 @@ const BLOCKING: usize = 8;
 /// Whom a runtime serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Clients {
+    /// Nobody: the work of one command, which may take the whole machine.
+    Nobody,
     /// One agent.
     One,
     /// As many as come.
     Many,
 }
 
-/// Builds the runtime of a command that serves nobody, or itself alone.
+/// Builds the runtime of a command that serves nobody.
 pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    runtime_for(Clients::One)
+    runtime_for(Clients::Nobody)
 }
 
 /// Builds the runtime that carries messages.
@@ -53,13 +55,17 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 /// their own, and compiling, files and the journal's database too.
 pub(crate) fn runtime_for(clients: Clients) -> Result<tokio::runtime::Runtime, Failure> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut builder = match clients {
-        Clients::Many if cores / 2 > 1 => {
-            let mut builder = tokio::runtime::Builder::new_multi_thread();
-            builder.worker_threads((cores / 2).min(MOST_WORKERS));
-            builder
-        }
-        Clients::One | Clients::Many => tokio::runtime::Builder::new_current_thread(),
+    let workers = match clients {
+        Clients::One => 1,
+        Clients::Many => cores / 2,
+        Clients::Nobody => cores,
+    };
+    let mut builder = if workers > 1 {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(workers.min(MOST_WORKERS));
+        builder
+    } else {
+        tokio::runtime::Builder::new_current_thread()
     };
     builder
         .max_blocking_threads(BLOCKING)
