@@ -1,6 +1,5 @@
 //! Lets a component judge cases.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -24,7 +23,8 @@ pub(crate) struct Runner<'a> {
     wasm: &'a [u8],
     /// As the settings and packs beside the component configure it.
     pub(crate) loaded: Loaded,
-    configured: BTreeMap<String, (Arc<ActivePolicy>, Evaluator)>,
+    /// What the last case was judged by. Only one: each keeps instances ready, and a file may state dozens of settings.
+    configured: Option<(String, (Arc<ActivePolicy>, Evaluator))>,
 }
 
 /// What came of one case.
@@ -61,7 +61,7 @@ impl<'a> Runner<'a> {
         let policy = loader
             .load_unfrozen(&module.wasm, &module.settings, &module.packs, &Budget::DEFAULT)
             .or_exit(Exit::Policies, "loading the policy")?;
-        Ok(Self { loader, wasm: &module.wasm, loaded: policy, configured: BTreeMap::new() })
+        Ok(Self { loader, wasm: &module.wasm, loaded: policy, configured: None })
     }
 
     /// Returns how many rules the policy declares.
@@ -117,13 +117,15 @@ impl<'a> Runner<'a> {
             .iter()
             .map(|pack| Value::from(vec![pack.name.as_str().into(), pack.version.as_str().into(), pack.data.clone()]));
         let key = Value::from(vec![case.settings.clone(), packs.collect::<Vec<_>>().into()]).to_canonical();
-        if !self.configured.contains_key(&key) {
+        let kept = self.configured.take().filter(|(known, _)| *known == key);
+        let configured = if let Some((_, configured)) = kept {
+            configured
+        } else {
             let loaded = self.loader.load_unfrozen(self.wasm, &case.settings, &case.packs, &Budget::DEFAULT);
             let loaded = loaded.map_err(|error| chain(&error))?;
-            let evaluator = loaded.evaluator(Budget::DEFAULT, Isolation::Fresh);
-            self.configured.insert(key.clone(), (Arc::new(active(&loaded)), evaluator));
-        }
-        self.configured.get(&key).ok_or_else(|| "the policy was not kept".to_owned())
+            (Arc::new(active(&loaded)), loaded.evaluator(Budget::DEFAULT, Isolation::Fresh))
+        };
+        Ok(&self.configured.insert((key, configured)).1)
     }
 }
 
