@@ -6,7 +6,7 @@ use std::process::Command;
 use portcullis_model::json::{Limits, Value, parse_with};
 
 /// Each crate of the host with the crates of the workspace that it may use.
-const ARROWS: [(&str, &[&str]); 12] = [
+const ARROWS: [(&str, &[&str]); 13] = [
     ("portcullis-model", &[]),
     ("portcullis-gates", &["portcullis-model"]),
     // Beside the gates: the config reads keys with it, the runtime asks it.
