@@ -8,7 +8,7 @@ use portcullis_model::object;
 use portcullis_tests::{Client, Home};
 
 use crate::PROGRAM;
-use crate::encode::component;
+use crate::encode::{component, component_of};
 
 /// Calls in flight at once.
 const IN_FLIGHT: usize = 16;
@@ -75,6 +75,7 @@ fn config() -> String {
     let config = object! {
         "mcp_servers" => object! { "good" => server("normal"), "marked" => server("--report-to=collect.example") },
         "policies" => object! { "required" => required, "allow_unsigned" => true },
+        "approvals" => object! { "proof" => "none" },
     };
     Value::from(config).to_json()
 }
@@ -86,6 +87,31 @@ fn is_refused(client: &mut Client, tool: &str) -> bool {
 
 fn lists(client: &mut Client, tool: &str) -> bool {
     client.tool_names().iter().any(|name| name == tool)
+}
+
+/// Runs a command about policies of running gateways and returns what it prints.
+fn policy_command(home: &Home, arguments: &[&str]) -> Value {
+    let output = home.command(&[&["policy"], arguments, &["--json"]].concat()).output().expect("the program runs");
+    assert!(output.status.success(), "{}", home.stderr());
+    portcullis_model::json::parse(output.stdout.trim_ascii()).expect("one document")
+}
+
+/// Moves the guest, and returns how many microseconds the gateway took.
+fn moved(home: &Home, direction: &str) -> u64 {
+    let moved = policy_command(home, &[direction, "guest"]);
+    moved.pointer("/moved/0/took_us").and_then(Value::as_u64).expect("one gateway moved it")
+}
+
+/// Returns what a policy went through lately in the one gateway, every step of which must have gone well.
+fn lately(home: &Home, policy: &str) -> Vec<Value> {
+    let status = policy_command(home, &["status"]);
+    let pipelines = status.pointer("/gateways/0/pipelines").and_then(Value::as_array).expect("pipelines");
+    let of_policy = pipelines.iter().filter(|one| one.get("what").and_then(Value::as_str) == Some(policy));
+    let published = |one: &Value| {
+        let last = one.get("steps").and_then(Value::as_array).and_then(<[Value]>::last);
+        last.and_then(|step| step.get("name")).and_then(Value::as_str) == Some("publish")
+    };
+    of_policy.filter(|one| published(one)).cloned().collect()
 }
 
 /// Indicators beside those of the bundle.
@@ -114,6 +140,15 @@ fn policies_and_packs_take_effect_while_calls_run_and_no_call_is_lost() {
     home.drop_policy("guest.wasm", &component("denies-named"));
     let module = load.run_until("the module denies", |client| is_refused(client, "mcp__good__frobnicate"));
 
+    // Another version, which does not deny; then back to the former, forth and back again.
+    home.drop_policy("guest.wasm", &component_of(""));
+    load.run_until("the other module judges", |_| lately(&home, "guest").len() == 2);
+    let back = moved(&home, "rollback");
+    load.run_until("the former module denies", |client| is_refused(client, "mcp__good__frobnicate"));
+    let forth = moved(&home, "promote");
+    let again = moved(&home, "rollback");
+    assert!(is_refused(&mut load.client, "mcp__good__frobnicate"));
+
     home.drop_policy("campaign.pack.yaml", indicators().as_bytes());
     let stopped = load.run_until("the server is stopped", |client| !lists(client, "mcp__marked__plain"));
 
@@ -132,7 +167,7 @@ fn policies_and_packs_take_effect_while_calls_run_and_no_call_is_lost() {
     let during = load.percentile();
     println!(
         "{} calls answered; module live after {module:?}, server stopped after {stopped:?}, tool withdrawn after \
-         {withdrawn:?}; p99 {before:?} before, {during:?} during",
+         {withdrawn:?}; rolled back in {back} µs, promoted in {forth} µs, rolled back in {again} µs; p99 {before:?} before, {during:?} during",
         load.answered
     );
 }

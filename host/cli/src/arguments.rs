@@ -312,6 +312,15 @@ pub(crate) enum Policy {
     Test(PolicyTest),
     /// Checks what a component imports, says of itself and costs, before it is shipped
     Check(PolicyCheck),
+    /// Shows what judges in running gateways, and what each policy went through before it did
+    #[cfg(unix)]
+    Status(Format),
+    /// Lets a policy enforce that is in shadow or was rolled back, in running gateways
+    #[cfg(unix)]
+    Promote(MovePolicy),
+    /// Puts the policy that judged before back in its place, at once, in running gateways until they end
+    #[cfg(unix)]
+    Rollback(MovePolicy),
 }
 
 #[derive(Clone, Debug, PartialEq, Args)]
@@ -469,6 +478,8 @@ impl From<Gate> for GateName {
 
 mod shipping;
 
+#[cfg(unix)]
+pub(crate) use shipping::MovePolicy;
 pub(crate) use shipping::{Keygen, MakeBundle, SecretKeyFile, Sign, Verify};
 
 #[cfg(test)]

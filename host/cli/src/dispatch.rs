@@ -97,5 +97,11 @@ fn run_policy(settings: &Settings, policy: &Policy) -> Result<Exit, Failure> {
         Policy::Build(build) => commands::policy::build::run(settings, build),
         Policy::Test(test) => commands::policy::test::run(settings, test),
         Policy::Check(check) => commands::policy::check::run(settings, check),
+        #[cfg(unix)]
+        Policy::Status(format) => commands::policy::status::status(settings, *format),
+        #[cfg(unix)]
+        Policy::Promote(policy) => commands::policy::status::promote(settings, policy),
+        #[cfg(unix)]
+        Policy::Rollback(policy) => commands::policy::status::rollback(settings, policy),
     }
 }

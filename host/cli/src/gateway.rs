@@ -244,7 +244,7 @@ impl Composition {
                 look: Arc::clone(&self.look),
                 since: SystemTime::now(),
             };
-            self.surface = Some(Surface::open(home, watched, &config.approvals)?);
+            self.surface = Some(Surface::open(home, watched, &config.approvals, Some(Arc::clone(&self.store)))?);
         }
         #[cfg(not(unix))]
         let _: (&Home, &Config, &Arc<Gates>) = (home, config, &self.gates);

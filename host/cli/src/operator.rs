@@ -16,6 +16,8 @@
 //! | `{"do":"consent","code":…,"allow":…,"passphrase":…}` | `{"done":"allowed"}` or `{"done":"refused"}` |
 //! | `{"do":"consents"}` | `{"consents":[…]}`: the clients that hold tokens |
 //! | `{"do":"revoke","names":[…]}` | `{"ended":…}`: how many of those ended |
+//! | `{"do":"policies"}` | `{"policies":…,"pipelines":…}`: what judges, and what policies went through lately |
+//! | `{"do":"promote","policy":…,"passphrase":…}`, `rollback` | `{"done":"moved","from":…,"to":…,"took_us":…}` |
 //!
 //! Anything that fails is answered by `{"error":CODE,"message":…}`.
 
@@ -24,6 +26,7 @@ mod door;
 mod gateways;
 mod line;
 mod message;
+mod policies;
 mod proof;
 mod serve;
 mod status;
@@ -31,6 +34,7 @@ mod status;
 pub(crate) use connection::{AnswerRequest, Connection, ConnectionError};
 pub(crate) use gateways::{Gateways, remove as forget};
 pub(crate) use message::{Shown, shown_to_value};
+
 pub(crate) use proof::Passphrase;
 pub(crate) use serve::Surface;
 pub(crate) use status::Watched;

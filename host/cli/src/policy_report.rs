@@ -104,6 +104,8 @@ impl PolicyLine {
                 "signed_by" => status.signed_by.as_deref().map_or(Value::Null, Value::from),
                 "bundle" => status.bundle.as_ref().map_or(Value::Null, |(name, _)| name.as_str().into()),
                 "bundle_version" => status.bundle.as_ref().map_or(Value::Null, |(_, version)| version.as_str().into()),
+                "former" => status.former.as_deref().map_or(Value::Null, Value::from),
+                "rolled_back" => status.rolled_back,
                 "required" => status.required,
                 "mode" => mode(status.mode),
                 "on_fault" => match status.on_fault { OnFault::Deny => "deny", OnFault::Allow => "allow" },

@@ -90,3 +90,16 @@ pub(crate) struct MakeBundle {
     #[command(flatten)]
     pub(crate) format: Format,
 }
+
+/// A policy of running gateways.
+#[cfg(unix)]
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct MovePolicy {
+    /// Name of the policy
+    pub(crate) policy: String,
+    /// File with the passphrase of approvals on its first line, `-` for standard input; asked for on the terminal else
+    #[arg(long, value_name = "FILE")]
+    pub(crate) passphrase_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}

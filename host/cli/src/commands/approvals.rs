@@ -37,7 +37,7 @@ pub(crate) fn run(settings: &Settings, arguments: &arguments::Approvals) -> Resu
     outcome
 }
 
-pub(super) async fn connect(home: &Home) -> Result<Vec<Connection>, Failure> {
+pub(crate) async fn connect(home: &Home) -> Result<Vec<Connection>, Failure> {
     let gateways = Gateways::of(home).or_exit(Exit::State, "opening the folder for approvals")?;
     gateways.connect().await.or_exit(Exit::State, "looking for running gateways")
 }

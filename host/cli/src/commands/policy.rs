@@ -11,6 +11,8 @@ pub(crate) mod new;
 mod project;
 pub(crate) mod run;
 pub(crate) mod sign;
+#[cfg(unix)]
+pub(crate) mod status;
 pub(crate) mod test;
 pub(crate) mod verify;
 

@@ -10,7 +10,7 @@ use portcullis_door::FrontDoor;
 use portcullis_gates::{AnswerEffect, Constraint, Inbox, OperatorAnswer, Scope};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
-use portcullis_store::Home;
+use portcullis_store::{Home, SqliteStore};
 use tokio::io::{AsyncBufRead, AsyncWrite, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::{Mutex, Semaphore};
@@ -20,6 +20,7 @@ use super::door::{self, Door};
 use super::gateways::{Gateways, remove};
 use super::line::{self, LineError};
 use super::message::{Shown, error, shown_to_value};
+use super::policies::Policies;
 use super::proof::{Passphrase, Proof, is_at_another_terminal, is_same_user};
 use super::status::Watched;
 use super::{LONGEST_REQUEST, PATIENCE};
@@ -46,7 +47,12 @@ pub(crate) struct Surface {
 
 impl Surface {
     /// Listens on a socket of its own in the home. Call it inside a tokio runtime.
-    pub(crate) fn open(home: &Home, watched: Watched, approvals: &Approvals) -> Result<Self, Failure> {
+    pub(crate) fn open(
+        home: &Home,
+        watched: Watched,
+        approvals: &Approvals,
+        versions: Option<Arc<SqliteStore>>,
+    ) -> Result<Self, Failure> {
         let passphrase = Passphrase::read(home).or_exit(Exit::State, "reading the passphrase for approvals")?;
         let proof = match (passphrase, approvals.proof) {
             (Some(passphrase), _) => Proof::Passphrase(Some(passphrase)),
@@ -65,7 +71,9 @@ impl Surface {
         let inbox = watched.gates.inbox().clone();
         inbox.open();
         let door = Door::default();
-        let desk = Arc::new(Desk { watched, proof, checking: Mutex::default(), door: Arc::clone(&door) });
+        let policies = Policies { policies: Arc::clone(&watched.policies), versions };
+        let desk = Desk { watched, proof, checking: Mutex::default(), door: Arc::clone(&door), policies };
+        let desk = Arc::new(desk);
         let listening = tokio::spawn(async move {
             // Sockets of gateways that were killed go, those of others are left alone.
             if let Err(error) = gateways.connect().await {
@@ -98,6 +106,7 @@ struct Desk {
     /// Held while a passphrase is checked, and for a while after a wrong one.
     checking: Mutex<()>,
     door: Door,
+    policies: Policies,
 }
 
 async fn listen(listener: UnixListener, desk: Arc<Desk>) {
@@ -164,9 +173,23 @@ impl Desk {
                 "consent" => line::write(&mut writer, self.consent(&request, is_elsewhere).await).await?,
                 "consents" => line::write(&mut writer, door::grants(&self.door)).await?,
                 "revoke" => line::write(&mut writer, door::revoke(&self.door, &request).await).await?,
+                "policies" => line::write(&mut writer, self.policies.status()).await?,
+                "promote" => line::write(&mut writer, self.exchange(&request, is_elsewhere, false).await).await?,
+                "rollback" => line::write(&mut writer, self.exchange(&request, is_elsewhere, true).await).await?,
                 _ => line::write(&mut writer, error("unknown-request", "there is no such request")).await?,
             }
         }
+    }
+
+    /// Either way may loosen, so that either needs the proof of an approval.
+    async fn exchange(&self, request: &Object, is_elsewhere: bool, back: bool) -> Object {
+        if let Err(refused) = self.prove(request.get("passphrase").and_then(Value::as_str), is_elsewhere).await {
+            return refused;
+        }
+        let (policies, gates, request) = (self.policies.clone(), Arc::clone(&self.watched.gates), request.clone());
+        // A version is written to the database.
+        let moved = tokio::task::spawn_blocking(move || policies.exchange(&gates, &request, back)).await;
+        moved.unwrap_or_else(|_| error("failed", "the policies could not be moved"))
     }
 
     async fn list(&self, writer: &mut (impl AsyncWrite + Unpin)) -> Result<(), LineError> {

@@ -31,7 +31,7 @@ fn heard(approvals: &Approvals) -> Heard {
     let front = Arc::default();
     let (look, since) = (Arc::default(), SystemTime::now());
     let watched = Watched { gates: Arc::clone(&gates), gateway, policies, config: None, front, look, since };
-    let surface = Surface::open(&home, watched, approvals).unwrap();
+    let surface = Surface::open(&home, watched, approvals, None).unwrap();
     Heard { folder, home, gates, surface }
 }
 

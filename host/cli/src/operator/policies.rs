@@ -1,0 +1,97 @@
+//! What a gateway tells operators of its policies, and how they move one back and forth.
+
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use portcullis_gates::Gates;
+use portcullis_model::json::{Object, Value};
+use portcullis_model::{PolicyName, object};
+use portcullis_runtime::{MoveError, Moved, Pipeline, PolicyStore, Step, StepOutcome};
+use portcullis_store::{Artifact, SqliteStore, Versions as _};
+
+use super::message::error;
+use crate::failure::one_line;
+use crate::policy_report::{self, PolicyLine};
+
+/// The policies of the gateway, and where versions are remembered.
+#[derive(Clone, Debug)]
+pub(crate) struct Policies {
+    pub(crate) policies: Arc<PolicyStore>,
+    pub(crate) versions: Option<Arc<SqliteStore>>,
+}
+
+impl Policies {
+    /// Returns everything there is to say of them.
+    pub(super) fn status(&self) -> Object {
+        let lines = policy_report::lines(&self.policies);
+        object! {
+            "gateway" => u64::from(std::process::id()),
+            "policies" => lines.iter().map(PolicyLine::to_value).collect::<Vec<_>>(),
+            "pipelines" => self.policies.pipelines().iter().map(pipeline).collect::<Vec<_>>(),
+        }
+    }
+
+    /// Goes back to the former policy, or forth again. Whoever asks has proven that they may.
+    pub(super) fn exchange(&self, gates: &Gates, request: &Object, back: bool) -> Object {
+        let name = request.get("policy").and_then(Value::as_str).map(PolicyName::parse);
+        let Some(Ok(name)) = name else {
+            return error("malformed", "the request names no policy");
+        };
+        let moved = if back { self.policies.rollback(gates, &name) } else { self.policies.promote(gates, &name) };
+        match moved {
+            Ok(moved) => {
+                self.remember(&moved);
+                object! {
+                    "done" => "moved",
+                    "policy" => moved.policy.as_str(),
+                    "from" => moved.from.as_str(),
+                    "to" => moved.to.as_str(),
+                    "generation" => moved.generation,
+                    "took_us" => u64::try_from(moved.took.as_micros()).unwrap_or(u64::MAX),
+                }
+            }
+            Err(failed) => {
+                let code = if matches!(failed, MoveError::Unknown(_)) { "unknown" } else { "nothing-to-move" };
+                error(code, &one_line(&failed.to_string()))
+            }
+        }
+    }
+
+    /// Makes the version that counts now the newest seen: the explicit exception to what only goes up.
+    fn remember(&self, moved: &Moved) {
+        let Some(versions) = self.versions.as_ref().filter(|_| moved.signed) else { return };
+        if let Err(error) = versions.roll_back(Artifact::Policy, moved.policy.as_str(), "", &moved.to) {
+            tracing::warn!(error = &error as &dyn std::error::Error, policy = %moved.policy, "a version was not kept");
+        }
+    }
+}
+
+fn pipeline(pipeline: &Pipeline) -> Value {
+    let mut object = object! {
+        "what" => pipeline.what.as_str(),
+        "began" => pipeline.began.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
+        "sound" => pipeline.is_sound(),
+        "steps" => pipeline.steps.iter().map(step).collect::<Vec<_>>(),
+    };
+    if let Some(version) = &pipeline.version {
+        object.insert("version", version.as_str());
+    }
+    if let Some(generation) = pipeline.generation {
+        object.insert("generation", generation);
+    }
+    object.into()
+}
+
+fn step(step: &Step) -> Value {
+    let (outcome, note) = match &step.outcome {
+        StepOutcome::Done(note) => ("done", note.as_deref()),
+        StepOutcome::Failed(reason) => ("failed", Some(reason.as_str())),
+    };
+    object! {
+        "name" => step.name,
+        "took_us" => u64::try_from(step.took.as_micros()).unwrap_or(u64::MAX),
+        "outcome" => outcome,
+        "note" => note.map_or(Value::Null, Value::from),
+    }
+    .into()
+}
