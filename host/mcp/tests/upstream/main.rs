@@ -59,6 +59,7 @@ fn main() -> ExitCode {
         subscriptions::trials(),
         tasks::trials(),
         tls::trials(),
+        tasks::trials(),
     ]
     .into_iter()
     .flatten()
