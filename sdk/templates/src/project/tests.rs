@@ -1,7 +1,7 @@
 use super::*;
 
 fn text<'a>(files: &'a [(String, Cow<'static, str>)], path: &str) -> &'a str {
-    files.iter().find(|(place, _)| place == path).map(|(_, text)| text.as_ref()).unwrap_or_else(|| panic!("no {path}"))
+    files.iter().find(|(place, _)| place == path).map_or_else(|| panic!("no {path}"), |(_, text)| text.as_ref())
 }
 
 #[test]
