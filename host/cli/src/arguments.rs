@@ -1,21 +1,23 @@
 //! The command line as it is written: nothing is resolved here, see [`crate::settings`].
 
+mod approval;
 mod door;
 mod evaluation;
 pub(crate) mod journal;
+mod project;
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use portcullis_gates::Scope;
 use portcullis_mcp::Schemas;
 use portcullis_model::GateName;
-use portcullis_templates::Language;
 
+pub(crate) use approval::{Allow, Approvals, Grants, Passphrase, Revoke, ShowApproval};
 #[cfg(unix)]
 pub(crate) use door::Approve;
 pub(crate) use door::{AddClient, Client, Consent, Mint, Serve, Token};
 pub(crate) use evaluation::{Asked, By, PolicyEval};
+pub(crate) use project::{PolicyBuild, PolicyCheck, PolicyNew, PolicyTest};
 
 /// Stands between an AI agent and its MCP servers; every decision is made by a WebAssembly policy.
 #[derive(Clone, Debug, PartialEq, Parser)]
@@ -186,105 +188,6 @@ pub(crate) struct Test {
 }
 
 #[derive(Clone, Debug, PartialEq, Subcommand)]
-pub(crate) enum Approvals {
-    /// Shows what is asked at the moment by all gateways of the home
-    List(Format),
-    /// Shows one question: the full arguments, the definition, and what every policy asks
-    Show(ShowApproval),
-    /// Says yes: a call that waits goes on, a server starts, a tool is published, a result is released
-    Allow(Allow),
-    /// Says no
-    Deny(Deny),
-    /// Tells of every question while it runs; calls wait for an answer as long as somebody watches
-    Watch(Format),
-    /// Sets a passphrase that every yes needs, for gateways that start from now on
-    Passphrase(Passphrase),
-}
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct ShowApproval {
-    /// Name of the question, as `portcullis approvals list` shows it
-    pub(crate) id: String,
-    #[command(flatten)]
-    pub(crate) format: Format,
-}
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct Allow {
-    /// Names of questions
-    #[arg(value_name = "ID", required = true)]
-    pub(crate) ids: Vec<String>,
-    /// For how long [default: once for calls and results, always for servers and what they list]
-    #[arg(long = "for", value_enum, value_name = "TIME")]
-    pub(crate) holds: Option<Holds>,
-    /// Only where the arguments fit: `/pointer=value`, several for one of them, or `/pointer^=/path` for a path below
-    #[arg(long, value_name = "POINTER=VALUE")]
-    pub(crate) constrain: Vec<String>,
-    /// File with the passphrase on its first line, `-` for standard input; asked for on the terminal else
-    #[arg(long, value_name = "FILE")]
-    pub(crate) passphrase_file: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) format: Format,
-}
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct Deny {
-    /// Names of questions
-    #[arg(value_name = "ID", required = true)]
-    pub(crate) ids: Vec<String>,
-    #[command(flatten)]
-    pub(crate) format: Format,
-}
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct Passphrase {
-    /// File with the passphrase on its first line, `-` for standard input; asked for on the terminal else
-    #[arg(long, value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// Removes it
-    #[arg(long, conflicts_with = "file")]
-    pub(crate) remove: bool,
-}
-
-/// For how long an approval holds, as it is written on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Holds {
-    Once,
-    Session,
-    Always,
-}
-
-impl From<Holds> for Scope {
-    fn from(holds: Holds) -> Self {
-        match holds {
-            Holds::Once => Self::Once,
-            Holds::Session => Self::Session,
-            Holds::Always => Self::Always,
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Subcommand)]
-pub(crate) enum Grants {
-    /// Shows what is approved or refused until when, for which arguments, and who said so
-    List(Report),
-    /// Takes grants back; running gateways ask again from the next call on
-    Revoke(Revoke),
-}
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct Revoke {
-    /// Names of grants, as `portcullis grants list` shows them
-    #[arg(value_name = "ID", required_unless_present = "all")]
-    pub(crate) ids: Vec<String>,
-    /// Takes all back
-    #[arg(long, conflicts_with = "ids")]
-    pub(crate) all: bool,
-    #[command(flatten)]
-    pub(crate) report: Report,
-}
-
-#[derive(Clone, Debug, PartialEq, Subcommand)]
 pub(crate) enum Policy {
     /// Shows the policies that would judge, and where each comes from
     List(Report),
@@ -321,71 +224,6 @@ pub(crate) enum Policy {
     /// Puts the policy that judged before back in its place, at once, in running gateways until they end
     #[cfg(unix)]
     Rollback(MovePolicy),
-}
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct PolicyNew {
-    /// Name of the policy, which is the name of the folder too: lowercase words joined by hyphens
-    #[arg(required_unless_present = "example")]
-    pub(crate) name: Option<String>,
-    /// Language: rust, js, python or c
-    #[arg(long = "lang", value_name = "LANGUAGE", value_parser = language)]
-    pub(crate) language: Language,
-    /// Gates where it judges, separated by commas
-    #[arg(long = "gate", value_name = "GATE", value_enum, value_delimiter = ',', required_unless_present = "example")]
-    pub(crate) gates: Vec<Gate>,
-    /// Begins with the example that is there in every language: no writing outside of working folders
-    #[arg(long, conflicts_with_all = ["name", "gates"])]
-    pub(crate) example: bool,
-}
-
-fn language(text: &str) -> Result<Language, String> {
-    Language::parse(text).map_err(|error| error.to_string())
-}
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct PolicyBuild {
-    /// Folder of the policy
-    #[arg(default_value = ".")]
-    pub(crate) folder: PathBuf,
-    /// Folder that tool chains of JavaScript and Python are installed into [default: tools in the home folder]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) tools: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) format: Format,
-}
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct PolicyTest {
-    /// Folder of the policy, with what `policy build` made in it
-    #[arg(default_value = ".")]
-    pub(crate) folder: PathBuf,
-    /// Component to test, where it is another, or name of a policy of the bundle
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) policy: Option<String>,
-    /// Writes the verdicts to verdicts.txt, which later runs are compared with
-    #[arg(long)]
-    pub(crate) update: bool,
-    /// Fails where a rule that the policy declares is never seen
-    #[arg(long)]
-    pub(crate) all_rules: bool,
-    #[command(flatten)]
-    pub(crate) format: Format,
-}
-
-#[derive(Clone, Debug, PartialEq, Args)]
-pub(crate) struct PolicyCheck {
-    /// Folder of the policy, with what `policy build` made in it
-    #[arg(default_value = ".")]
-    pub(crate) folder: PathBuf,
-    /// Component to check, where it is another, or name of a policy of the bundle
-    #[arg(long, value_name = "POLICY")]
-    pub(crate) policy: Option<String>,
-    /// Fails for warnings too
-    #[arg(long)]
-    pub(crate) strict: bool,
-    #[command(flatten)]
-    pub(crate) format: Format,
 }
 
 #[derive(Clone, Debug, PartialEq, Args)]
