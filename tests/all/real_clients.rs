@@ -247,5 +247,5 @@ fn a_client_without_the_token_is_turned_away() {
         .expect("python runs");
     assert!(!output.status.success());
     let text = String::from_utf8_lossy(&output.stderr);
-    assert!(text.contains("needs the bearer token"), "{text}");
+    assert!(text.contains("this bearer token is none of the gateway's"), "{text}");
 }
