@@ -69,7 +69,7 @@ pub struct CallOptions {
     /// True where a tool's call may be answered with a task: by the tasks extension of 2026-07-28, or as a task-augmented
     /// request of 2025-11-25. Otherwise a server is not asked for one, and an answer of that kind counts as malformed.
     pub takes_task: bool,
-    /// Who calls, in the peer's own numbers: told to [`Peer::keyed_request`](super::Peer::keyed_request) with what the server
+    /// Who calls, in the peer's own numbers: told to [`Peer::request_of`](super::Peer::request_of) with what the server
     /// wants during this very call.
     pub caller: Option<u64>,
     /// What the client can do that calls, where that is something else than the connection was made for: the stateless era

@@ -89,7 +89,9 @@ async fn spans_that_do_not_fit_the_subject_are_malformed() {
 
 #[tokio::test]
 async fn a_flood_of_log_lines_harms_nobody() {
-    assert!(allows(&evaluator("log-flood")).await);
+    // It is the lines that are looked at here, not the time that a busy machine takes for them.
+    let budget = Budget { cpu: Duration::from_secs(10), ..Budget::DEFAULT };
+    assert!(allows(&load(&component("log-flood")).evaluator(budget, Isolation::Fresh)).await);
 }
 
 #[tokio::test]
@@ -107,7 +109,19 @@ async fn a_fresh_instance_remembers_nothing() {
     for _ in 0..40 {
         assert!(allows(&evaluator).await);
     }
-    assert!(evaluator.is_inline());
+    assert!(becomes_inline(&evaluator).await);
+}
+
+/// Evaluates small subjects until they are judged in place. One that a busy machine made slow takes a hundred others; the
+/// bound is too small for thirty.
+async fn becomes_inline(evaluator: &Evaluator) -> bool {
+    for _ in 0..500 {
+        if evaluator.is_inline() {
+            return true;
+        }
+        assert!(allows(evaluator).await);
+    }
+    false
 }
 
 #[tokio::test]
@@ -171,7 +185,7 @@ async fn large_subjects_do_not_make_a_policy_slow_for_small_ones() {
         assert!(allows(&evaluator).await);
         evaluator.evaluate(&facts(), &large).await.outcome.unwrap();
     }
-    assert!(evaluator.is_inline());
+    assert!(becomes_inline(&evaluator).await);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
