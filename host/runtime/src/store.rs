@@ -12,6 +12,7 @@ use crate::loader::{Loaded, Loader};
 
 mod bundles;
 mod config;
+mod error;
 mod event;
 mod folder;
 mod packs;
@@ -24,6 +25,7 @@ mod vouch;
 mod wanted;
 
 pub use config::{BundledPolicy, PolicyConfig, StoreConfig, Unsigned};
+pub use error::{PolicyError, SelfTestError};
 pub use event::PolicyEvent;
 pub(crate) use event::chain;
 pub use folder::FileError;
@@ -31,7 +33,6 @@ pub use pipeline::Pipeline;
 pub use refused::{BundleRefused, RefusedError};
 pub use standing::{MoveError, Moved};
 pub use status::PolicyStatus;
-pub use update::{PolicyError, SelfTestError};
 
 use update::Inner;
 

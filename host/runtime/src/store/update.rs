@@ -4,71 +4,20 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use portcullis_gates::{ActivePolicy, Fault, Mode, PolicySet, PolicySource};
+use portcullis_gates::{ActivePolicy, Mode, PolicySet, PolicySource};
 use portcullis_model::{GateName, PolicyName};
 
 use super::bundles::{Broken, BrokenBundles};
 use super::config::StoreConfig;
+use super::error::PolicyError;
 use super::event::chain;
 use super::packs::Seen;
 use super::pipeline::{Pipeline, Pipelines};
 use super::wanted::{Plan, Wanted};
 use super::{PolicyEvent, PolicyStore, lock};
 use crate::inspect::Inspection;
-use crate::loader::{LoadError, Loaded};
+use crate::loader::Loaded;
 use crate::step::Step;
-use crate::template::StartError;
-
-/// A policy did not come to be.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PolicyError {
-    /// Its module, settings or packs are no good.
-    #[error("it could not be loaded")]
-    Load(#[from] LoadError),
-    /// A key signed it, and its version is older than one that was seen.
-    #[error("version {version} of it is older than {seen}, which was seen before; hint: `portcullis policy rollback`")]
-    Older {
-        /// Its version.
-        version: String,
-        /// The version seen.
-        seen: String,
-    },
-    /// It calls itself otherwise.
-    #[error("it calls itself `{0}`; hint: name the file after it")]
-    Name(PolicyName),
-    /// It failed its self-test.
-    #[error("it failed its self-test")]
-    SelfTest(#[source] SelfTestError),
-}
-
-impl PolicyError {
-    /// Returns the step at which it failed.
-    fn step(&self) -> &'static str {
-        match self {
-            Self::Load(LoadError::Inspect(_)) | Self::Older { .. } | Self::Name(_) => "verify",
-            Self::Load(LoadError::Compile(_) | LoadError::Link(_) | LoadError::Thread(_)) => "compile",
-            Self::Load(LoadError::Start(_)) => "configure",
-            Self::SelfTest(_) => "self-test",
-        }
-    }
-
-    /// Returns true where the same may go well another time.
-    fn is_of_the_moment(&self) -> bool {
-        matches!(
-            self,
-            Self::Load(
-                LoadError::Thread(_)
-                    | LoadError::Start(StartError::Fault { fault: Fault::QueueFull | Fault::Deadline { .. }, .. })
-            )
-        )
-    }
-}
-
-/// What a self-test found.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SelfTestError(pub String);
 
 #[derive(Clone, Default)]
 pub(super) struct Inner {
