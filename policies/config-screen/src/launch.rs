@@ -18,6 +18,9 @@ const MOST_BYTES: usize = 256 * 1024;
 /// Most variables of an entry, and longest values, that are put into its scripts.
 const MOST_VARIABLES: usize = 128;
 const LONGEST_VALUE: usize = 4 * 1024;
+/// Most commands of a pipeline that are looked at for what feeds one: without a bound a long pipeline would cost the square of its
+/// length.
+const LONGEST_PIPELINE: usize = 16;
 /// How deep launchers, shells and encodings are followed.
 const DEEPEST: usize = 8;
 
@@ -173,6 +176,9 @@ impl Resolver<'_> {
             script.inner.iter().filter_map(|inner| Some(format!("${}", first_name(inner)?))).collect();
         let mut pipeline: Vec<&Command> = Vec::new();
         for (index, command) in script.commands.iter().enumerate() {
+            if self.steps > MOST_STEPS {
+                break;
+            }
             let next = command.piped.then(|| script.commands.get(index + 1)).flatten();
             let next = next.and_then(|next| next.words.first()).map(|word| program::name(&word.text));
             let mut fed_by: Vec<String> = pipeline
@@ -184,6 +190,10 @@ impl Resolver<'_> {
             self.fed(command, &pipeline, &place);
             self.command(command, &fed_by, next.as_deref(), &place);
             if command.piped {
+                if pipeline.len() == LONGEST_PIPELINE {
+                    pipeline.remove(0);
+                    self.found.truncated = true;
+                }
                 pipeline.push(command);
             } else {
                 pipeline.clear();
@@ -229,6 +239,9 @@ impl Resolver<'_> {
 
     fn command(&mut self, command: &Command, fed_by: &[String], feeds: Option<&str>, place: &Place) {
         for (name, value) in &command.assignments {
+            if !self.step(place) {
+                return;
+            }
             self.found.programs.push(Program {
                 name: "export".to_owned(),
                 arguments: vec![format!("{name}={value}")],

@@ -174,8 +174,11 @@ impl Resolver<'_> {
     }
 
     fn find(&mut self, arguments: &[Word], place: &Place) {
+        /// Most programs that one search runs: each takes all words up to its end.
+        const MOST: usize = 16;
         let runs = |word: &Word| matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X");
-        for (index, _) in arguments.iter().enumerate().filter(|(_, word)| runs(word)) {
+        let mut running = arguments.iter().enumerate().filter(|(_, word)| runs(word));
+        for (index, _) in running.by_ref().take(MOST) {
             let rest: Vec<Word> = arguments
                 .iter()
                 .skip(index + 1)
@@ -186,6 +189,7 @@ impl Resolver<'_> {
                 self.program(first, arguments, &Command::default(), place);
             }
         }
+        self.found.truncated |= running.next().is_some();
     }
 
     /// Some programs hand each argument that is a command line to a shell.

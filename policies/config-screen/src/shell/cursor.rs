@@ -1,7 +1,11 @@
 //! A place in a text.
 
+/// Most characters between the braces of alternatives. What is looked at there may have to be read again, so without a bound
+/// many open braces would cost the square of their number.
+const MOST_ALTERNATIVES: usize = 1024;
+
 /// A place in a text.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Cursor {
     characters: Vec<char>,
     at: usize,
@@ -10,6 +14,16 @@ pub(super) struct Cursor {
 impl Cursor {
     pub(super) fn new(text: &str) -> Self {
         Self { characters: text.chars().collect(), at: 0 }
+    }
+
+    /// Returns how many characters were taken.
+    pub(super) fn position(&self) -> usize {
+        self.at
+    }
+
+    /// Goes back to where the cursor was before.
+    pub(super) fn go_back(&mut self, position: usize) {
+        self.at = self.at.min(position);
     }
 
     pub(super) fn peek(&self) -> Option<char> {
@@ -63,6 +77,34 @@ impl Cursor {
                     }
                 }
                 Some(_) | None => {}
+            }
+            taken.push(one);
+        }
+        None
+    }
+
+    /// Takes the content of `{a,b}`, of which a `{` was taken. Nothing where a space or the end of a command stands in it
+    /// outside of quotes: then it is no alternative but the beginning of a block.
+    pub(super) fn alternatives(&mut self) -> Option<String> {
+        let begin = self.at;
+        let (mut depth, mut substitutions, mut quote, mut taken) = (1_usize, 0_usize, None, String::new());
+        while let Some(one) = self.next().filter(|_| self.at - begin <= MOST_ALTERNATIVES) {
+            match (quote, one) {
+                (Some(mark), one) if one == mark => quote = None,
+                (None | Some('"'), '\\') => {
+                    taken.push(one);
+                    taken.extend(self.next());
+                    continue;
+                }
+                (Some(_), _) => {}
+                (None, '\'' | '"') => quote = Some(one),
+                (None, '{') => depth += 1,
+                (None, '}') if depth == 1 => return Some(taken),
+                (None, '}') => depth -= 1,
+                (None, '(') if taken.ends_with('$') => substitutions += 1,
+                (None, ')') if substitutions > 0 => substitutions -= 1,
+                (None, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')') => return None,
+                (None, _) => {}
             }
             taken.push(one);
         }

@@ -186,14 +186,12 @@ impl Parser {
 
     /// Reads `{a,b}`, which a shell makes two words of, and `{` alone.
     fn brace(&mut self) {
-        let mut ahead = self.cursor.clone();
-        let content =
-            ahead.balanced('{', '}').filter(|content| content.contains(',') && !content.contains([' ', '\n']));
-        let Some(content) = content else {
+        let begin = self.cursor.position();
+        let Some(content) = self.cursor.alternatives().filter(|content| content.contains(',')) else {
+            self.cursor.go_back(begin);
             self.push('{');
             return;
         };
-        self.cursor = ahead;
         for part in content.split(',') {
             let text = part.replace(['\'', '"', '\\'], "");
             self.word = Some(Word { text, unresolved: false, pieced: true });

@@ -71,6 +71,14 @@ fn a_quote_that_is_not_closed_is_noticed() {
 }
 
 #[test]
+fn alternatives_end_where_a_command_ends() {
+    assert_eq!(read("{curl,'http://x y',-s}"), ["curl http://x y -s"]);
+    assert_eq!(read("{a;b,c} d"), ["{a", "b,c} d"]);
+    assert_eq!(read("{ a, b; }"), ["a, b"]);
+    assert_eq!(read("{curl,$(x)}"), ["curl $(x)"]);
+}
+
+#[test]
 fn comments_and_quoted_operators_are_no_commands() {
     assert_eq!(read("echo 'a; curl b' # curl c\nx"), ["echo a; curl b", "x"]);
 }
