@@ -169,6 +169,7 @@ impl Composition {
             supervisor: start.supervisor.map(supervised_by),
             stderr_log: Some(stderr_log::in_folder(logs)),
             schema_folder: Some(home.folder("cache/schemas").or_exit(Exit::State, "opening the folder for lists")?),
+            results_folder: Some(home.folder("results").or_exit(Exit::State, "opening the folder for results")?),
             lock_folder: Some(home.folder("locks").or_exit(Exit::State, "opening the folder for locks")?),
             ready: Some(ready.clone()),
             pins: Some(Arc::clone(&store) as _),

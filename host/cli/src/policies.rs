@@ -77,7 +77,7 @@ pub(crate) fn bundle() -> Result<Vec<BundledPolicy>, Failure> {
         .map(|bundled| {
             let doing = || format!("reading the policy `{}` of the bundle", bundled.name);
             let packs: Result<Vec<_>, _> =
-                bundled.packs.iter().map(|(_, yaml)| PackFile::parse(yaml.as_bytes()).map(|file| file.pack)).collect();
+                bundled.packs.iter().map(|(_, yaml)| PackFile::parse(yaml.as_bytes())).collect();
             Ok(BundledPolicy {
                 name: PolicyName::parse(bundled.name).or_exit(Exit::Internal, doing())?,
                 wasm: bundled.wasm,

@@ -73,9 +73,11 @@ impl PolicyLine {
         }
         writeln!(out, "  gates     {}", names(&status.gates))?;
         writeln!(out, "  rights    {}", rights(status.rights).join(", "))?;
-        let cached = if status.cached { "from the cache" } else { "compiled" };
-        let milliseconds = status.took.as_secs_f64() * 1_000.0;
-        writeln!(out, "  start     {}, {cached}, loaded in {milliseconds:.1} ms", status.start)?;
+        if let Some(start) = &status.start {
+            let cached = if status.cached { "from the cache" } else { "compiled" };
+            let milliseconds = status.took.as_secs_f64() * 1_000.0;
+            writeln!(out, "  start     {start}, {cached}, loaded in {milliseconds:.1} ms")?;
+        }
         writeln!(out, "  module    {} KiB, {}", status.size / 1_024, status.module.short())?;
         let capabilities: Vec<_> = status.capabilities.iter().map(ToString::to_string).collect();
         if !capabilities.is_empty() {
@@ -97,7 +99,7 @@ impl PolicyLine {
         match self {
             Self::Known(status) => object! {
                 "name" => status.name.as_str(),
-                "state" => "loaded",
+                "state" => if status.start.is_some() { "loaded" } else { "off" },
                 "version" => status.version.as_str(),
                 "summary" => status.summary.as_str(),
                 "source" => source(&status.source),
@@ -113,7 +115,7 @@ impl PolicyLine {
                 "rights" => list(rights(status.rights).into_iter().map(str::to_owned).collect()),
                 "capabilities" => list(status.capabilities.iter().map(ToString::to_string).collect()),
                 "packs" => packs(&status.packs),
-                "start" => status.start.to_string(),
+                "start" => status.start.as_ref().map_or(Value::Null, |start| start.to_string().into()),
                 "cached" => status.cached,
                 "loaded_in_us" => u64::try_from(status.took.as_micros()).unwrap_or(u64::MAX),
                 "bytes" => status.size as u64,

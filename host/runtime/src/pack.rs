@@ -1,9 +1,10 @@
 //! Data packs as files.
 
 use std::cmp::Ordering;
+use std::collections::HashSet;
 use std::time::{Duration, SystemTime};
 
-use portcullis_model::json::{Object, Value};
+use portcullis_model::json::{Object, Value, push_key};
 use portcullis_model::{Pack, PolicyName};
 
 use crate::yaml::{YamlError, parse_yaml};
@@ -30,6 +31,9 @@ pub enum PackError {
     /// `policy` is no name.
     #[error("the pack's `policy` is no name of a policy")]
     Policy(#[source] portcullis_model::IdError),
+    /// `grows` is no list of JSON pointers.
+    #[error("the pack's `grows` is no list of JSON pointers into its data, such as `/texts`")]
+    Grows,
     /// `expires` is no date.
     #[error("the pack's `expires` is no date like 2027-01-31")]
     Expires,
@@ -44,10 +48,13 @@ pub struct PackFile {
     pub pack: Pack,
     /// When it expires: an alarm then, no stop.
     pub expires: Option<SystemTime>,
+    /// What of the data a pack of the same name from the folder may add to, as JSON pointers: lists of which each entry
+    /// only tightens. Everything else stays as it is here.
+    pub grows: Vec<String>,
 }
 
 impl PackFile {
-    /// Parses a pack: a map with `name`, `version`, `data`, and where useful `policy` and `expires`.
+    /// Parses a pack: a map with `name`, `version`, `data`, and where useful `policy`, `expires` and `grows`.
     pub fn parse(bytes: &[u8]) -> Result<Self, PackError> {
         let Value::Object(mut map) = parse_yaml(bytes)? else {
             return Err(PackError::Form);
@@ -59,17 +66,63 @@ impl PackFile {
             .transpose()
             .map_err(PackError::Policy)?;
         let expires = text(&mut map, "expires")?.map(|text| parse_date(&text).ok_or(PackError::Expires)).transpose()?;
+        let grows = match map.remove("grows") {
+            None => Vec::new(),
+            Some(grows) => pointers(&grows).ok_or(PackError::Grows)?,
+        };
         let data = map.remove("data").ok_or(PackError::Member("data"))?;
         if let Some((key, _)) = map.iter().next() {
             return Err(PackError::Unknown(key.chars().take(64).collect()));
         }
-        Ok(Self { policy, pack: Pack { name, version, data }, expires })
+        Ok(Self { policy, pack: Pack { name, version, data }, expires, grows })
+    }
+
+    /// Returns the data with what another pack adds: of the lists that grow everything that is here and more.
+    ///
+    /// # Errors
+    /// The other pack differs elsewhere; the error names the place.
+    pub(crate) fn grown_by(&self, other: &Value) -> Result<Value, String> {
+        self.grown(&self.pack.data, other, &mut String::new())
+    }
+
+    fn grown(&self, own: &Value, other: &Value, pointer: &mut String) -> Result<Value, String> {
+        if own == other {
+            return Ok(own.clone());
+        }
+        if self.grows.iter().any(|place| place == pointer) {
+            return union(own, other).ok_or_else(|| pointer.clone());
+        }
+        let (Value::Object(own), Value::Object(other)) = (own, other) else {
+            return Err(pointer.clone());
+        };
+        let mut grown = own.clone();
+        let base = pointer.len();
+        for (key, value) in other.iter() {
+            push_key(pointer, key);
+            let known = own.get(key).ok_or_else(|| pointer.clone())?;
+            grown.insert(key, self.grown(known, value, pointer)?);
+            pointer.truncate(base);
+        }
+        Ok(Value::Object(grown))
     }
 
     /// Returns true where the pack has expired at that time.
     pub fn is_expired(&self, now: SystemTime) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
+}
+
+/// Returns two lists as one without repetition.
+fn union(own: &Value, other: &Value) -> Option<Value> {
+    let (own, other) = (own.as_array()?, other.as_array()?);
+    let mut seen: HashSet<String> = own.iter().map(Value::to_canonical).collect();
+    let added = other.iter().filter(|entry| seen.insert(entry.to_canonical()));
+    Some(Value::Array(own.iter().cloned().chain(added.cloned()).collect()))
+}
+
+fn pointers(value: &Value) -> Option<Vec<String>> {
+    let is_pointer = |text: &&str| text.is_empty() || text.starts_with('/');
+    value.as_array()?.iter().map(|text| text.as_str().filter(is_pointer).map(str::to_owned)).collect()
 }
 
 fn text(map: &mut Object, key: &'static str) -> Result<Option<String>, PackError> {
@@ -138,6 +191,30 @@ mod tests {
             Err(PackError::Expires)
         ));
         assert!(matches!(PackFile::parse(b"- a"), Err(PackError::Form)));
+    }
+
+    #[test]
+    fn a_pack_grows_where_it_says_so_and_nowhere_else() {
+        let pack = |data: &str, grows: &str| {
+            PackFile::parse(format!("name: a\nversion: 1\ngrows: {grows}\ndata: {data}").as_bytes()).unwrap()
+        };
+        let grown = |grows: &str, other: &str| {
+            let own = pack("{texts: [a, {b: 1}], known: [c], n: 1}", grows);
+            own.grown_by(&parse_yaml(other.as_bytes()).unwrap()).map(|value| value.to_json())
+        };
+        let whole = |texts: &str| Ok(format!(r#"{{"texts":[{texts}],"known":["c"],"n":1}}"#));
+        assert_eq!(grown("[/texts]", "{texts: [z, a]}"), whole(r#""a",{"b":1},"z""#));
+        assert_eq!(grown("[/texts]", "{texts: []}"), whole(r#""a",{"b":1}"#));
+        assert_eq!(grown("[/texts]", "{known: [c], texts: [a, a]}"), whole(r#""a",{"b":1}"#));
+        assert_eq!(grown("[/texts]", "{known: []}"), Err("/known".to_owned()));
+        assert_eq!(grown("[/texts]", "{known: [c, d]}"), Err("/known".to_owned()));
+        assert_eq!(grown("[/texts]", "{n: 2}"), Err("/n".to_owned()));
+        assert_eq!(grown("[/texts]", "{more: []}"), Err("/more".to_owned()));
+        assert_eq!(grown("[/texts]", "{texts: {}}"), Err("/texts".to_owned()));
+        assert_eq!(grown("[]", "[]"), Err(String::new()));
+        assert_eq!(grown("[/texts]", "{}"), whole(r#""a",{"b":1}"#));
+        assert!(matches!(PackFile::parse(b"name: a\nversion: 1\ngrows: texts\ndata: {}"), Err(PackError::Grows)));
+        assert!(matches!(PackFile::parse(b"name: a\nversion: 1\ngrows: [texts]\ndata: {}"), Err(PackError::Grows)));
     }
 
     #[test]

@@ -159,7 +159,10 @@ impl PolicyStore {
     /// Returns what each policy is and how it is applied, by name.
     pub fn status(&self) -> Vec<PolicyStatus> {
         let inner = self.lock();
-        inner.current.values().map(|current| current.status(&inner)).collect()
+        let on = inner.current.values().map(|current| current.status(&inner));
+        let mut all: Vec<_> = on.chain(inner.off.values().map(|off| off.status_off(&inner))).collect();
+        all.sort_by(|left, right| left.name.cmp(&right.name));
+        all
     }
 
     /// Returns required policies that are not there, with the gates that they keep shut.

@@ -43,7 +43,7 @@ pub(crate) fn module(policy: &str) -> Result<Module, Failure> {
         return Ok(Module {
             wasm: bundled.wasm.to_vec(),
             settings: bundled.settings.clone(),
-            packs: bundled.packs.clone(),
+            packs: bundled.packs.iter().map(|file| file.pack.clone()).collect(),
         });
     }
     let names: Vec<_> = bundle.iter().map(|bundled| bundled.name.as_str()).collect();

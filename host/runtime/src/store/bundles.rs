@@ -174,7 +174,8 @@ impl Reading<'_> {
             source: PolicySource::Folder(format!("{}: {}", self.source.file, file.name)),
             wasm: Module::Read(file.bytes.clone().into()),
             settings: laid_over(&settings.unwrap_or(Value::Null), own.map(|own| &own.settings)),
-            packs: bundled.map(|bundled| bundled.packs.clone()).unwrap_or_default(),
+            own_packs: bundled.map(|bundled| bundled.packs.clone()).unwrap_or_default(),
+            packs: Vec::new(),
             options: Options::of(own),
             signer,
             bundle: Some(self.source.clone()),
@@ -213,8 +214,12 @@ impl Reading<'_> {
         let target = own.or_else(|| self.plan.wanted.get(&policy));
         let target = target.ok_or_else(|| RefusedError::NoSuchPolicy(policy.clone()))?;
         vouch::member(self.key, &policy, Some(&target.wasm))?;
+        let replaces = self.key.is_some_and(|key| key.may_loosen);
+        if !replaces {
+            target.check_adds(&pack.pack)?;
+        }
         seen.check_pack(&policy, &pack, now)?;
-        Ok(DroppedPack { file: format!("{}: {}", self.source.file, file.name), policy, pack })
+        Ok(DroppedPack { file: format!("{}: {}", self.source.file, file.name), policy, pack, replaces })
     }
 }
 

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use portcullis_gates::{Isolation, Mode, OnFault};
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{Pack, PolicyName, Rights};
+use portcullis_model::{PolicyName, Rights};
 use portcullis_signatures::Trust;
 
 use crate::budget::Budget;
+use crate::pack::PackFile;
 
 /// A policy that is embedded in the binary.
 #[derive(Clone, Debug)]
@@ -18,8 +19,8 @@ pub struct BundledPolicy {
     pub wasm: &'static [u8],
     /// The settings that it starts with: an object, or null for the policy's own defaults.
     pub settings: Value,
-    /// Its packs.
-    pub packs: Vec<Pack>,
+    /// Its packs. What of them the folder may add to stands in them.
+    pub packs: Vec<PackFile>,
 }
 
 /// What the operator's config says of one policy. Nothing else may loosen; what is not set is as the policy or its place

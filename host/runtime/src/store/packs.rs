@@ -7,8 +7,47 @@ use std::time::SystemTime;
 use portcullis_model::{Digest, Pack, PolicyName};
 
 use super::refused::{BundleRefused, RefusedError};
-use super::wanted::Plan;
+use super::wanted::{Plan, Wanted};
 use crate::pack::{PackFile, compare_versions};
+
+impl Wanted {
+    fn own_pack(&self, name: &str) -> Option<&PackFile> {
+        self.own_packs.iter().find(|file| file.pack.name == name)
+    }
+
+    /// Refuses a pack that takes away or changes what the policy's own of that name has.
+    pub(super) fn check_adds(&self, pack: &Pack) -> Result<(), RefusedError> {
+        let grown = self.own_pack(&pack.name).map(|own| own.grown_by(&pack.data));
+        match grown {
+            Some(Err(place)) => Err(RefusedError::Narrows { pack: pack.name.clone(), place }),
+            Some(Ok(_)) | None => Ok(()),
+        }
+    }
+
+    /// Returns a pack together with what the policy's own of that name has.
+    fn with_own(&self, newest: &Newest) -> Pack {
+        let pack = &newest.pack;
+        if newest.replaces {
+            return pack.clone();
+        }
+        match self.own_pack(&pack.name) {
+            // One that does not fit was refused.
+            Some(own) => match own.grown_by(&pack.data) {
+                Ok(data) => Pack { name: pack.name.clone(), version: pack.version.clone(), data },
+                Err(_) => own.pack.clone(),
+            },
+            None => pack.clone(),
+        }
+    }
+}
+
+/// The newest of the packs of one name.
+#[derive(Clone, Debug)]
+struct Newest {
+    pack: Pack,
+    /// True where it stands in the place of the one of the bundle, false where it adds to it.
+    replaces: bool,
+}
 
 /// A pack of the folder.
 #[derive(Clone, Debug)]
@@ -16,13 +55,15 @@ pub(crate) struct DroppedPack {
     pub(crate) file: String,
     pub(crate) policy: PolicyName,
     pub(crate) pack: PackFile,
+    /// True where the key that signed it may put it in the place of one of the default bundle.
+    pub(crate) replaces: bool,
 }
 
 /// The newest of everything that has versions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
     /// Packs that are used, by policy and name.
-    newest: BTreeMap<(PolicyName, String), Pack>,
+    newest: BTreeMap<(PolicyName, String), Newest>,
     /// Versions known from an earlier process, whose data is not.
     floors: BTreeMap<(PolicyName, String), String>,
     /// Versions of policies that a key signed.
@@ -49,10 +90,10 @@ impl Seen {
     /// Returns the newest version seen of each pack, and of each signed policy with an empty pack.
     pub(crate) fn versions(&self) -> Vec<(PolicyName, String, String)> {
         let mut versions = self.floors.clone();
-        for (key, pack) in &self.newest {
+        for (key, newest) in &self.newest {
             let version = versions.entry(key.clone()).or_default();
-            if compare_versions(&pack.version, version) == Ordering::Greater {
-                version.clone_from(&pack.version);
+            if compare_versions(&newest.pack.version, version) == Ordering::Greater {
+                version.clone_from(&newest.pack.version);
             }
         }
         let policies = self.policies.iter().map(|(name, version)| (name.clone(), String::new(), version.clone()));
@@ -103,7 +144,7 @@ impl Seen {
             return Err(RefusedError::OlderPack { version: pack.version.clone(), seen });
         }
         let newest = self.newest.get(&(policy.clone(), pack.name.clone()));
-        if let Some(seen) = newest {
+        if let Some(Newest { pack: seen, .. }) = newest {
             match compare_versions(&pack.version, &seen.version) {
                 Ordering::Less => {
                     let (version, seen) = (pack.version.clone(), seen.version.clone());
@@ -125,7 +166,7 @@ impl Seen {
     /// Returns true where a pack of that version counted before, in this process or an earlier one.
     fn has_pack(&self, policy: &PolicyName, pack: &Pack) -> bool {
         let key = (policy.clone(), pack.name.clone());
-        let newest = self.newest.get(&key).map(|newest| &newest.version);
+        let newest = self.newest.get(&key).map(|newest| &newest.pack.version);
         // The floor may be above a pack of the binary, which counts meanwhile.
         let mut seen = newest.into_iter().chain(self.floors.get(&key));
         seen.any(|seen| compare_versions(&pack.version, seen) == Ordering::Equal)
@@ -136,7 +177,7 @@ impl Seen {
         let mut alarms = Vec::new();
         let files = std::mem::take(&mut plan.packs);
         for wanted in plan.wanted.values() {
-            for pack in &wanted.packs {
+            for pack in wanted.own_packs.iter().map(|file| &file.pack) {
                 // A pack of the bundle may be older than what was dropped since: that is no one's fault. Older than what
                 // an earlier process used means that a pack is gone, or the binary went back.
                 if let Some(seen) = self.floor_above(&wanted.name, pack)
@@ -148,23 +189,25 @@ impl Seen {
                 self.admit_embedded(&wanted.name, pack);
             }
         }
-        for DroppedPack { file, policy, pack } in files {
-            if !plan.wanted.contains_key(&policy) {
+        for DroppedPack { file, policy, pack, replaces } in files {
+            let Some(wanted) = plan.wanted.get(&policy) else {
                 plan.refused.push((file, RefusedError::NoSuchPolicy(policy)));
                 continue;
-            }
-            if let Err(refused) = self.check_pack(&policy, &pack, now) {
+            };
+            let adds = if replaces { Ok(()) } else { wanted.check_adds(&pack.pack) };
+            if let Err(refused) = adds.and_then(|()| self.check_pack(&policy, &pack, now)) {
                 plan.refused.push((file, refused));
                 continue;
             }
             if pack.is_expired(now) {
                 alarms.push((file, format!("pack `{}` {} has expired", pack.pack.name, pack.pack.version)));
             }
-            self.newest.insert((policy, pack.pack.name.clone()), pack.pack);
+            let key = (policy, pack.pack.name.clone());
+            self.newest.insert(key, Newest { pack: pack.pack, replaces });
         }
         for (name, wanted) in &mut plan.wanted {
             let own = self.newest.iter().filter(|((policy, _), _)| policy == name);
-            wanted.packs = own.map(|(_, pack)| pack.clone()).collect();
+            wanted.packs = own.map(|(_, newest)| wanted.with_own(newest)).collect();
         }
         alarms
     }
@@ -178,9 +221,9 @@ impl Seen {
     /// Takes a pack of the binary, unless a newer one counts.
     fn admit_embedded(&mut self, policy: &PolicyName, pack: &Pack) {
         let key = (policy.clone(), pack.name.clone());
-        let is_newer = |seen: &Pack| compare_versions(&pack.version, &seen.version) == Ordering::Greater;
+        let is_newer = |seen: &Newest| compare_versions(&pack.version, &seen.pack.version) == Ordering::Greater;
         if self.newest.get(&key).is_none_or(is_newer) {
-            self.newest.insert(key, pack.clone());
+            self.newest.insert(key, Newest { pack: pack.clone(), replaces: false });
         }
     }
 }

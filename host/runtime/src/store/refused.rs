@@ -45,6 +45,16 @@ pub enum RefusedError {
     /// A pack for a policy that is not there.
     #[error("there is no policy `{0}` that the pack could be for")]
     NoSuchPolicy(PolicyName),
+    /// A pack takes away or changes what the one of the bundle has.
+    #[error(
+        "the folder may add to the pack `{pack}` of the bundle, not change its `{place}`; hint: keep to the lists that it lets grow, use a name of its own, or a key with `may_loosen`"
+    )]
+    Narrows {
+        /// The pack.
+        pack: String,
+        /// JSON pointer into its data.
+        place: String,
+    },
     /// A pack of an older version than was seen.
     #[error("version {version} of the pack is older than {seen}, which was seen before")]
     OlderPack {

@@ -7,8 +7,9 @@ use portcullis_model::{Digest, GateName, PolicyName, Rights};
 
 use super::config::Options;
 use super::update::{Current, Inner};
+use super::wanted::Wanted;
 use crate::budget::Budget;
-use crate::inspect::Capability;
+use crate::inspect::{Capability, Inspection};
 use crate::loader::StartKind;
 
 /// One policy that judges, or is switched off.
@@ -46,8 +47,8 @@ pub struct PolicyStatus {
     pub isolation: Isolation,
     /// What an evaluation may use.
     pub budget: Budget,
-    /// How its evaluations start.
-    pub start: StartKind,
+    /// How its evaluations start; nothing of one that is switched off, which is not compiled.
+    pub start: Option<StartKind>,
     /// The version that `rollback` puts in its place, or, after a rollback, that `promote` does.
     pub former: Option<String>,
     /// True where an operator went back to it.
@@ -62,6 +63,41 @@ pub struct PolicyStatus {
     pub cached: bool,
     /// How long loading took.
     pub took: Duration,
+}
+
+impl Wanted {
+    /// Returns the status of a policy that is switched off: what can be told without running it.
+    pub(super) fn status_off(&self, inner: &Inner) -> PolicyStatus {
+        let Options { mode, on_fault, isolation, rights, budget } = self.options;
+        let inspection = Inspection::of(&self.wasm).ok();
+        let module = Digest::of(&self.wasm);
+        PolicyStatus {
+            name: self.name.clone(),
+            version: String::new(),
+            summary: String::new(),
+            source: self.source.clone(),
+            signed_by: self.signer.key.clone(),
+            bundle: self.bundle.as_ref().map(|source| (source.name.clone(), source.version.clone())),
+            module,
+            digest: module,
+            size: self.wasm.len(),
+            gates: inspection.as_ref().map(|inspection| inspection.gates.clone()).unwrap_or_default(),
+            capabilities: inspection.map(|inspection| inspection.capabilities).unwrap_or_default(),
+            rights,
+            mode,
+            on_fault,
+            isolation,
+            budget,
+            start: None,
+            packs: self.packs.iter().map(|pack| (pack.name.clone(), pack.version.clone())).collect(),
+            former: None,
+            rolled_back: false,
+            required: inner.required.contains(&self.name),
+            loosened: self.options.loosened(),
+            cached: false,
+            took: Duration::ZERO,
+        }
+    }
 }
 
 impl Current {
@@ -85,7 +121,7 @@ impl Current {
             on_fault,
             isolation,
             budget,
-            start: self.loaded.start.clone(),
+            start: Some(self.loaded.start.clone()),
             packs: self.wanted.packs.iter().map(|pack| (pack.name.clone(), pack.version.clone())).collect(),
             former: inner.former.get(name).map(|former| former.loaded.description.version.clone()),
             rolled_back: inner.held.contains_key(name),

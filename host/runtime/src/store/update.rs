@@ -24,6 +24,8 @@ pub(super) struct Inner {
     pub(super) seen: Seen,
     pub(super) required: Vec<PolicyName>,
     pub(super) current: BTreeMap<PolicyName, Current>,
+    /// Policies that the operator switched off: nothing of them is compiled or run.
+    pub(super) off: BTreeMap<PolicyName, Wanted>,
     /// Policies that could not be loaded: trying the same again takes as long and ends the same.
     pub(super) failed: BTreeMap<PolicyName, Failed>,
     /// What was refused last time, so that a file that stays broken is reported once and not at every look.
@@ -146,7 +148,8 @@ impl PolicyStore {
         let refused = plan.refused.iter().map(|(what, error)| (what.clone(), chain(error))).collect();
         draft.failed.retain(|name, _| plan.wanted.contains_key(name));
         let mut attempt = Attempt { draft, changed: false, refused, events: Vec::new() };
-        for wanted in plan.wanted.values() {
+        attempt.changed |= attempt.draft.switch_off(&plan);
+        for wanted in plan.wanted.values().filter(|wanted| wanted.options.mode != Mode::Off) {
             match self.bring_once(&mut attempt, wanted) {
                 Ok(new) => attempt.changed |= new,
                 Err(reason) => attempt.refused.push((wanted.name.to_string(), reason)),
@@ -309,11 +312,26 @@ impl Inner {
         });
     }
 
+    /// Takes out what the operator switched off. Returns true where that changed.
+    fn switch_off(&mut self, plan: &Plan) -> bool {
+        let off = plan.wanted.values().filter(|wanted| wanted.options.mode == Mode::Off);
+        let off: BTreeMap<_, _> = off.map(|wanted| (wanted.name.clone(), wanted.clone())).collect();
+        for name in off.keys() {
+            self.current.remove(name);
+            self.former.remove(name);
+            self.held.remove(name);
+            self.failed.remove(name);
+        }
+        let changed = !off.keys().eq(self.off.keys());
+        self.off = off;
+        changed
+    }
+
     /// Notes which required policies are not there. Returns true where that changed.
     fn note_missing(&mut self, plan: &Plan) -> bool {
         let required = self.required.iter().cloned();
         let missing: Vec<_> = required
-            .filter(|name| !self.current.contains_key(name))
+            .filter(|name| !self.current.contains_key(name) && !self.off.contains_key(name))
             .map(|name| {
                 // Where nobody knows what it would judge, it might be anything.
                 let module = plan.wanted.get(&name).map(|wanted| Inspection::of(&wanted.wasm));

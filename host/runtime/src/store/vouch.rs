@@ -69,18 +69,22 @@ pub(crate) fn settings(config: &StoreConfig, name: &PolicyName, dropped: &Droppe
     }
 }
 
-/// Vouches for a pack of a policy that has this module, where it has one.
+/// Vouches for a pack of a policy that has this module, where it has one. Returns true where the pack may take the place of one
+/// of the default bundle.
 pub(crate) fn pack(
     config: &StoreConfig,
     policy: &PolicyName,
     module: Option<&[u8]>,
     dropped: &Dropped,
-) -> Result<(), RefusedError> {
+) -> Result<bool, RefusedError> {
     let takes_unsigned = config.unsigned != Unsigned::Nothing;
     let key = or_unsigned(signer(config, &dropped.bytes, dropped.signature.as_deref()), takes_unsigned)?;
     match key {
-        Some(key) => Ok(key.covers(policy, &module.map_or_else(Vec::new, |wasm| gates_of(key, wasm)))?),
-        None if takes_unsigned => Ok(()),
+        Some(key) => {
+            key.covers(policy, &module.map_or_else(Vec::new, |wasm| gates_of(key, wasm)))?;
+            Ok(key.may_loosen)
+        }
+        None if takes_unsigned => Ok(false),
         None => Err(RefusedError::UnsignedPack),
     }
 }

@@ -51,6 +51,9 @@ pub(crate) struct Wanted {
     pub(crate) source: PolicySource,
     pub(crate) wasm: Module,
     pub(crate) settings: Value,
+    /// Packs that the folder may add to, at most.
+    pub(crate) own_packs: Vec<PackFile>,
+    /// What it is configured with.
     pub(crate) packs: Vec<Pack>,
     pub(crate) options: Options,
     pub(crate) signer: Signer,
@@ -120,7 +123,8 @@ impl Plan {
             source: PolicySource::Bundle,
             wasm: Module::Embedded(bundled.wasm),
             settings: laid_over(&bundled.settings, config.map(|config| &config.settings)),
-            packs: bundled.packs.clone(),
+            own_packs: bundled.packs.clone(),
+            packs: Vec::new(),
             options: Options::of(config),
             signer: Signer::default(),
             bundle: None,
@@ -148,7 +152,8 @@ impl Plan {
                         bundled.map_or(&Value::Null, |wanted| &wanted.settings),
                         Some(&config.settings),
                     ),
-                    packs: bundled.map(|wanted| wanted.packs.clone()).unwrap_or_default(),
+                    own_packs: bundled.map(|wanted| wanted.own_packs.clone()).unwrap_or_default(),
+                    packs: Vec::new(),
                     options: Options::of(Some(config)),
                     signer: Signer::default(),
                     bundle: None,
@@ -207,7 +212,7 @@ impl Plan {
             let Some(policy) = pack.policy.clone() else { continue };
             let module = self.wanted.get(&policy).map(|wanted| &*wanted.wasm);
             match vouch::pack(config, &policy, module, &dropped) {
-                Ok(()) => self.packs.push(DroppedPack { file: dropped.file, policy, pack }),
+                Ok(replaces) => self.packs.push(DroppedPack { file: dropped.file, policy, pack, replaces }),
                 Err(refused) => self.refused.push((dropped.file, refused)),
             }
         }
@@ -251,7 +256,8 @@ fn group_of(
         source: PolicySource::Folder(module.file),
         wasm: Module::Read(module.bytes.into()),
         settings: laid_over(&settings, own.map(|config| &config.settings)),
-        packs: bundled.map(|bundled| bundled.packs.clone()).unwrap_or_default(),
+        own_packs: bundled.map(|bundled| bundled.packs.clone()).unwrap_or_default(),
+        packs: Vec::new(),
         options: Options::of(own),
         signer,
         bundle: None,

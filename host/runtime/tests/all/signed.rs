@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use portcullis_gates::{Gates, Mode, NoJournal};
 use portcullis_model::json::Value;
-use portcullis_model::{GateName, Pack, PolicyName};
+use portcullis_model::{GateName, PolicyName};
 use portcullis_runtime::{
-    BundledPolicy, Loader, MoveError, PolicyConfig, PolicyEvent, PolicyStore, StepOutcome, StoreConfig, Unsigned,
-    parse_yaml,
+    BundledPolicy, Loader, MoveError, PackFile, PolicyConfig, PolicyEvent, PolicyStore, StepOutcome, StoreConfig,
+    Unsigned,
 };
 use portcullis_signatures::{Bundle, BundleFile, Manifest, Names, SecretKey, Trust, TrustedKey};
 use tempfile::TempDir;
@@ -55,12 +55,12 @@ impl Home {
         let key = SecretKey::generate().unwrap();
         let mut trusted = trusted(&key);
         scope(&mut trusted);
-        let data = parse_yaml(b"[a]").unwrap();
+        let pack = PackFile::parse(b"name: iocs\nversion: 1.0.0\ngrows: ['']\ndata: [a]").unwrap();
         let bundled = BundledPolicy {
             name: policy("guest"),
             wasm: component_of("").leak(),
             settings: Value::Null,
-            packs: vec![Pack { name: "iocs".to_owned(), version: "1.0.0".to_owned(), data }],
+            packs: vec![pack],
         };
         let mut stated = StoreConfig {
             trust: Trust::new(vec![trusted]),

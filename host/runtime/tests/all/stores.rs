@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use portcullis_gates::{Gates, Mode, NoJournal, PolicySource};
 use portcullis_model::json::Value;
-use portcullis_model::{GateName, Pack, PolicyName};
+use portcullis_model::{GateName, PolicyName};
 use portcullis_runtime::{
-    BundledPolicy, Loader, PolicyConfig, PolicyEvent, PolicyStore, SelfTestError, StoreConfig, Unsigned, Watching,
-    parse_yaml,
+    BundledPolicy, Loader, PackFile, PolicyConfig, PolicyEvent, PolicyStore, SelfTestError, StoreConfig, Unsigned,
+    Watching,
 };
 use tempfile::TempDir;
 
@@ -26,8 +26,8 @@ fn policy(name: &str) -> PolicyName {
     PolicyName::parse(name).unwrap()
 }
 
-fn pack(version: &str, data: &str) -> Pack {
-    Pack { name: "iocs".to_owned(), version: version.to_owned(), data: parse_yaml(data.as_bytes()).unwrap() }
+fn pack(version: &str, data: &str) -> PackFile {
+    PackFile::parse(format!("name: iocs\nversion: {version}\ngrows: ['']\ndata: {data}").as_bytes()).unwrap()
 }
 
 struct Home {
@@ -208,6 +208,40 @@ fn a_newer_pack_reconfigures_its_policy_and_an_older_one_is_refused() {
     fs::remove_file(home.file("iocs.pack.yaml")).unwrap();
     assert!(!home.refresh());
     assert_eq!(home.store.seen_versions(), [(policy("guest"), "iocs".to_owned(), "1.1.0".to_owned())]);
+}
+
+#[test]
+fn a_pack_of_the_folder_adds_to_the_one_of_the_bundle_and_takes_nothing_away() {
+    let home = Home::new();
+    let before = home.gates.set().policies()[0].digest;
+    home.drop("iocs.pack.yaml", "policy: guest\nname: iocs\nversion: 2.0.0\ndata: []");
+    home.refresh();
+    let emptied = home.gates.set().policies()[0].digest;
+    home.drop("iocs.pack.yaml", "policy: guest\nname: iocs\nversion: 3.0.0\ndata: [a]");
+    home.refresh();
+    // The data is the bundle's in both cases; the version is of the file.
+    assert_ne!(emptied, before);
+    assert_ne!(home.gates.set().policies()[0].digest, emptied);
+    home.drop("iocs.pack.yaml", "policy: guest\nname: iocs\nversion: 4.0.0\ndata: {a: 1}");
+    home.expect_refused("iocs.pack.yaml", "may add to the pack `iocs`");
+    assert_eq!(home.store.status()[0].packs, [("iocs".to_owned(), "3.0.0".to_owned())]);
+}
+
+#[test]
+fn what_the_operator_switches_off_is_shown_but_neither_compiled_nor_missed() {
+    let home = Home::with(
+        |config| {
+            let mut guest = PolicyConfig::new(policy("guest"));
+            guest.mode = Some(Mode::Off);
+            config.policies.push(guest);
+        },
+        |store| store.with_self_test(Arc::new(|_, _| Err(SelfTestError("it was started".to_owned())))),
+    );
+    assert_eq!(home.names(), Vec::<String>::new());
+    assert_eq!((home.store.missing(), home.store.refused()), (Vec::new(), Vec::new()));
+    let status = home.store.status();
+    assert_eq!((status[0].loosened.as_slice(), status[0].mode), (&["mode: off"][..], Mode::Off));
+    assert!(!status[0].gates.is_empty() && status[0].required);
 }
 
 #[test]
