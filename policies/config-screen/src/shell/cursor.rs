@@ -89,22 +89,22 @@ impl Cursor {
         let begin = self.at;
         let (mut depth, mut substitutions, mut quote, mut taken) = (1_usize, 0_usize, None, String::new());
         while let Some(one) = self.next().filter(|_| self.at - begin <= MOST_ALTERNATIVES) {
-            match (quote, one) {
-                (Some(mark), one) if one == mark => quote = None,
-                (None | Some('"'), '\\') => {
+            match one {
+                '\\' if quote != Some('\'') => {
                     taken.push(one);
                     taken.extend(self.next());
                     continue;
                 }
-                (Some(_), _) => {}
-                (None, '\'' | '"') => quote = Some(one),
-                (None, '{') => depth += 1,
-                (None, '}') if depth == 1 => return Some(taken),
-                (None, '}') => depth -= 1,
-                (None, '(') if taken.ends_with('$') => substitutions += 1,
-                (None, ')') if substitutions > 0 => substitutions -= 1,
-                (None, ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')') => return None,
-                (None, _) => {}
+                one if quote == Some(one) => quote = None,
+                _ if quote.is_some() => {}
+                '\'' | '"' => quote = Some(one),
+                '{' => depth += 1,
+                '}' if depth == 1 => return Some(taken),
+                '}' => depth -= 1,
+                '(' if taken.ends_with('$') => substitutions += 1,
+                ')' if substitutions > 0 => substitutions -= 1,
+                ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | '<' | '>' | '(' | ')' => return None,
+                _ => {}
             }
             taken.push(one);
         }
