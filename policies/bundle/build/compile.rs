@@ -10,6 +10,10 @@ const TARGET: &str = "wasm32-unknown-unknown";
 /// The profile in the manifest of the workspace.
 const PROFILE: &str = "policy";
 
+/// Bytes of stack of a guest. Rust's 1 MiB is never used, and after each evaluation the host looks through all memory for pages
+/// that were written to; what recurses in a policy is bounded to a few levels of small frames.
+const STACK: u32 = 256 * 1024;
+
 /// What an outer build hands on and a build for another target must not see: flags, wrappers and places meant for the host.
 const FOREIGN: [&str; 9] = [
     "CARGO_BUILD_TARGET",
@@ -51,10 +55,14 @@ pub(crate) fn modules(workspace: &Path, output: &Path, names: &[&str]) -> Result
         .collect()
 }
 
-/// Flags for the guests: vector instructions, which every engine that has components has, and paths that say nothing of the
+/// Flags for the guests: vector instructions, which every engine that has components has, a small stack, and paths that say nothing of the
 /// machine. Digests still differ from folder to folder: cargo hashes the place of a crate into its symbols, which orders them.
 fn flags(workspace: &Path) -> String {
-    let mut flags = vec!["-Ctarget-feature=+simd128".to_owned(), remap(workspace, "portcullis")];
+    let mut flags = vec![
+        "-Ctarget-feature=+simd128".to_owned(),
+        format!("-Clink-arg=-zstack-size={STACK}"),
+        remap(workspace, "portcullis"),
+    ];
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo")));
     flags.extend(home.map(|home| remap(&home, "cargo")));
