@@ -89,6 +89,7 @@ impl Evaluator {
     /// Judges on this thread, whatever the subject: for tools and measurements, not for a thread of an async runtime.
     pub fn evaluate_here(&self, facts: &Facts, subject: &Subject) -> Evaluation {
         let evaluation = self.core.judge(facts, subject, true);
+        self.core.tidy();
         self.core.prepare();
         evaluation
     }
@@ -113,8 +114,10 @@ impl Evaluator {
             let mut evaluation = place.core.judge(&facts, &subject, true);
             evaluation.cost.wall = submitted.elapsed();
             place.core.prepare();
+            let core = Arc::clone(&place.core);
             drop(place);
             drop(sender.send(evaluation));
+            core.tidy();
         };
         if self.core.engine.workers().submit(Box::new(job)).is_err() {
             return Box::pin(ready(failed(Fault::QueueFull, submitted)));
@@ -134,6 +137,7 @@ impl Evaluate for Evaluator {
             let evaluation = self.core.judge(facts, subject, false);
             // No slot was free at once; the pool may wait for one.
             if !matches!(evaluation.outcome, Err(Fault::QueueFull)) {
+                self.core.tidy_later();
                 self.core.prepare();
                 return Box::pin(ready(evaluation));
             }
@@ -223,7 +227,7 @@ impl Core {
     ) -> Result<Answer, Fault> {
         match answer {
             Ok(answer) => {
-                self.instances.give_back(live);
+                self.instances.give_back(live, self.engine.slots().are_plenty());
                 if let Some(answers) = &self.answers {
                     answers.keep(facts, subject, &answer);
                 }

@@ -11,6 +11,7 @@ pub(crate) struct Slots {
 
 #[derive(Debug)]
 struct Shared {
+    count: usize,
     free: Mutex<usize>,
     released: Condvar,
 }
@@ -23,7 +24,7 @@ pub(crate) struct Slot {
 
 impl Slots {
     pub(crate) fn new(count: usize) -> Self {
-        Self { shared: Arc::new(Shared { free: Mutex::new(count), released: Condvar::new() }) }
+        Self { shared: Arc::new(Shared { count, free: Mutex::new(count), released: Condvar::new() }) }
     }
 
     /// Takes a slot if one is free now.
@@ -31,6 +32,11 @@ impl Slots {
         let mut free = self.shared.free.lock().unwrap_or_else(PoisonError::into_inner);
         *free = free.checked_sub(1)?;
         Some(Slot { shared: Arc::clone(&self.shared) })
+    }
+
+    /// Returns true where more than half of them are free, so that one may be taken ahead of its use.
+    pub(crate) fn are_plenty(&self) -> bool {
+        *self.shared.free.lock().unwrap_or_else(PoisonError::into_inner) > self.shared.count / 2
     }
 
     /// Takes a slot, waiting for one at most that long.
@@ -63,7 +69,9 @@ mod tests {
         let slot = slots.try_take().unwrap();
         assert!(slots.try_take().is_none());
         assert!(slots.take(Duration::from_millis(1)).is_none());
+        assert!(!slots.are_plenty());
         drop(slot);
+        assert!(slots.are_plenty());
         assert!(slots.try_take().is_some());
     }
 

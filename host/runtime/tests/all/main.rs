@@ -14,6 +14,7 @@ mod chain;
 mod guest;
 mod hostile;
 mod inert;
+mod instances;
 mod signed;
 mod snapshots;
 mod stores;
