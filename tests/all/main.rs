@@ -7,6 +7,7 @@ mod approvals;
 mod arrows;
 mod commands;
 mod config;
+mod corpora;
 mod door;
 #[path = "../guests/encode.rs"]
 mod encode;

@@ -146,7 +146,36 @@ struct Scratch {
     possible: Vec<Option<bool>>,
 }
 
+/// Data of a policy's pack that holds no usable rules, and where in it.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub struct RulesError {
+    /// JSON pointer into the data.
+    pub pointer: String,
+    /// What is wrong, causes included.
+    pub reason: String,
+}
+
 impl Rules {
+    /// Compiles a pack of a policy that reports by families: `declares` knows them.
+    ///
+    /// # Errors
+    /// A rule that is more than a note belongs to no declared family, or the pack cannot be compiled.
+    pub fn of_policy(pack: &Pack, declares: impl Fn(&str) -> bool) -> Result<Self, RulesError> {
+        for (index, rule) in pack.rules.iter().enumerate() {
+            let family = if rule.family.is_empty() { &rule.id } else { &rule.family };
+            if rule.level > Level::Note && !declares(family) {
+                let reason = format!("the policy declares no rule `{family}`");
+                return Err(RulesError { pointer: format!("/rules/{index}/family"), reason });
+            }
+        }
+        Self::compile(pack).map_err(|error| {
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            let reason = [Some(error.to_string()), cause].into_iter().flatten().collect::<Vec<_>>().join(": ");
+            RulesError { pointer: "/rules".to_owned(), reason }
+        })
+    }
+
     /// Compiles a pack. Rules at level `off` are left out of matching but keep their place.
     pub fn compile(pack: &Pack) -> Result<Self, CompileError> {
         let sets: BTreeMap<&str, BTreeSet<_>> = pack

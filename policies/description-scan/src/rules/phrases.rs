@@ -10,19 +10,8 @@ use crate::sighting::Sighting;
 
 /// Compiles the pack and checks that every rule reports by a declared family.
 pub(crate) fn compile(pack: &Pack) -> Result<Rules, ConfigureError> {
-    let data: rules::Pack = pack.parse()?;
-    for (index, rule) in data.rules.iter().enumerate() {
-        let family = if rule.family.is_empty() { &rule.id } else { &rule.family };
-        if rule.level > rules::Level::Note && find(family).is_none() {
-            return Err(
-                pack.error(&format!("/rules/{index}/family"), format!("the policy declares no rule `{family}`"))
-            );
-        }
-    }
-    Rules::compile(&data).map_err(|error| {
-        let cause = std::error::Error::source(&error).map(ToString::to_string);
-        pack.error("/rules", [Some(error.to_string()), cause].into_iter().flatten().collect::<Vec<_>>().join(": "))
-    })
+    Rules::of_policy(&pack.parse()?, |family| find(family).is_some())
+        .map_err(|error| pack.error(&error.pointer, error.reason))
 }
 
 /// Looks at the words of one segment.
