@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
-use portcullis_model::json::Value;
+use portcullis_model::json::{Value, parse};
 use portcullis_model::object;
 use portcullis_tests::{Client, Home, test_cache};
 
@@ -16,13 +16,15 @@ const PATIENCE: Duration = Duration::from_mins(3);
 /// The example that there is in every language.
 const EXAMPLE: &str = "working-folder";
 
-fn config() -> String {
+/// Returns a config that trusts a key for the example, and takes nothing that is unsigned.
+fn config(key: &str) -> String {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/support/misbehaving.py");
     let server = object! { "command" => "python3", "args" => vec![script.into(), "normal".into()] };
     let required: Vec<Value> = ["config-screen", "environment", "trust"].into_iter().map(Value::from).collect();
+    let key = object! { "name" => "ours", "key" => key, "names" => vec![Value::from(EXAMPLE)] };
     let config = object! {
         "mcp_servers" => object! { "files" => server },
-        "policies" => object! { "required" => required, "allow_unsigned" => true },
+        "policies" => object! { "required" => required, "keys" => vec![Value::from(key)] },
     };
     Value::from(config).to_json()
 }
@@ -71,15 +73,31 @@ fn verdicts(home: &Home, project: &Path) -> String {
     verdicts
 }
 
-/// Drops the component and its settings into a running gateway and waits until it denies.
+/// Makes a key, has the gateway trust it, and signs the component and its settings under the names that they get.
+fn sign(home: &Home, project: &Path) {
+    let made = run(home, project, &["policy", "keygen", "--no-password", "--json", "ours.key"]);
+    assert!(made.status.success(), "{}", stderr(&made));
+    let made = parse(made.stdout.trim_ascii()).expect("one document");
+    let key = made.get("key").and_then(Value::as_str).expect("the public key");
+    std::fs::write(home.path().join("config.yaml"), config(key)).expect("the config is written");
+    let settings = format!("build/{EXAMPLE}.yaml");
+    std::fs::copy(project.join("settings.yaml"), project.join(&settings)).expect("the settings are copied");
+    let module = format!("build/{EXAMPLE}.wasm");
+    let signed = run(home, project, &["policy", "sign", "--key", "ours.key", &module, &settings]);
+    assert!(signed.status.success(), "{}", stderr(&signed));
+}
+
+/// Signs the component and its settings, drops them into a running gateway and waits until it denies.
 fn denies(home: &Home, project: &Path) {
+    sign(home, project);
     home.policies();
     let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
     let mut call = |path: &str| client.call("mcp__files__plain", object! { "path" => path }.into());
     assert_eq!(call("/etc/cron.d/job").text(), "plain", "{}", home.stderr());
     let read = |path: &str| std::fs::read(project.join(path)).expect("it is there");
-    home.drop_policy(&format!("{EXAMPLE}.yaml"), &read("settings.yaml"));
-    home.drop_policy(&format!("{EXAMPLE}.wasm"), &read(&format!("build/{EXAMPLE}.wasm")));
+    for end in ["yaml.minisig", "yaml", "wasm.minisig", "wasm"] {
+        home.drop_policy(&format!("{EXAMPLE}.{end}"), &read(&format!("build/{EXAMPLE}.{end}")));
+    }
     let began = Instant::now();
     loop {
         let reply = call("/etc/cron.d/job");
@@ -99,7 +117,7 @@ fn has(program: &str) -> bool {
 
 #[test]
 fn a_policy_in_rust_is_begun_built_tested_and_denies_in_a_running_gateway() {
-    let home = Home::new(PROGRAM, &config());
+    let home = Home::new(PROGRAM, "{}");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let project = built(&home, folder.path(), "rust").expect("cargo needs no installing");
     verdicts(&home, &project);
@@ -115,7 +133,7 @@ fn a_policy_in_c_is_begun_built_tested_and_denies_in_a_running_gateway() {
         println!("skipped: clang and wasm-ld are not installed: apt install clang lld");
         return;
     }
-    let home = Home::new(PROGRAM, &config());
+    let home = Home::new(PROGRAM, "{}");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let project = built(&home, folder.path(), "c").expect("clang needs no installing");
     let written = verdicts(&home, &project);
@@ -131,7 +149,7 @@ fn a_policy_in_c_is_begun_built_tested_and_denies_in_a_running_gateway() {
 
 /// Compares what a policy with an interpreter in it says with what one in Rust does. Returns why its tool chain is not there.
 fn says_the_same(language: &str) -> Result<(), String> {
-    let home = Home::new(PROGRAM, &config());
+    let home = Home::new(PROGRAM, "{}");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let project = built(&home, folder.path(), language)?;
     let written = verdicts(&home, &project);
@@ -159,7 +177,7 @@ fn a_policy_in_python_gives_the_same_verdicts() {
 #[ignore = "compiles an interpreter into a running gateway, for minutes: cargo test -p portcullis-tests --test all policy_projects -- --ignored"]
 fn policies_in_javascript_and_python_deny_in_a_running_gateway() {
     for language in ["js", "python"] {
-        let home = Home::new(PROGRAM, &config());
+        let home = Home::new(PROGRAM, "{}");
         let folder = tempfile::tempdir().expect("a temporary folder");
         match built(&home, folder.path(), language) {
             Ok(project) => denies(&home, &project),
@@ -174,7 +192,7 @@ fn a_change_of_the_policy_shows_as_changed_verdicts_and_a_broken_case_fails() {
         println!("skipped: clang and wasm-ld are not installed: apt install clang lld");
         return;
     }
-    let home = Home::new(PROGRAM, &config());
+    let home = Home::new(PROGRAM, "{}");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let project = built(&home, folder.path(), "c").expect("clang needs no installing");
     verdicts(&home, &project);

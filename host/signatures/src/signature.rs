@@ -37,6 +37,17 @@ pub enum SignatureError {
         /// The id of the key.
         key: String,
     },
+    /// The file was signed under another name, and its bytes alone do not say what they are for.
+    #[error("it was signed as `{signed}`; hint: sign it again under the name that it has")]
+    OtherFile {
+        /// The name that is signed.
+        signed: String,
+    },
+    /// The signature names no file, and the bytes alone do not say what they are for.
+    #[error(
+        "its signature names no file; hint: `portcullis policy sign`, or `minisign -S` without a comment of its own"
+    )]
+    NoFile,
     /// The name of a file cannot stand in a signature.
     #[error("the name of the file has a character that cannot stand in a signature")]
     FileName,
@@ -48,6 +59,9 @@ pub(crate) struct Parsed {
     pub(crate) key_id: u64,
 }
 
+/// So much of a signed name is shown: names of files in the policies folder are shorter.
+const LONGEST_SHOWN: usize = 128;
+
 impl Parsed {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, SignatureError> {
         let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= LARGEST_SIGNATURE);
@@ -56,6 +70,17 @@ impl Parsed {
         let encoded = text.lines().nth(1).and_then(|line| STANDARD.decode(line.trim()).ok());
         let key_id = encoded.as_deref().and_then(key_id).ok_or(SignatureError::Malformed)?;
         Ok(Self { signature, key_id })
+    }
+
+    /// Checks that the comment, which is signed, names this file. It is a part `file:NAME` between tabs, as the program
+    /// writes it.
+    pub(crate) fn check_file(&self, name: &str) -> Result<(), SignatureError> {
+        let named = self.signature.trusted_comment().split('\t').find_map(|part| part.strip_prefix("file:"));
+        match named {
+            Some(signed) if signed == name => Ok(()),
+            Some(signed) => Err(SignatureError::OtherFile { signed: signed.chars().take(LONGEST_SHOWN).collect() }),
+            None => Err(SignatureError::NoFile),
+        }
     }
 }
 

@@ -133,3 +133,19 @@ fn the_name_of_a_file_cannot_add_lines_to_a_signature() {
     let secret = SecretKey::generate().unwrap();
     assert!(matches!(secret.sign(b"bytes", "a\nb"), Err(SignatureError::FileName)));
 }
+
+#[test]
+fn a_signature_that_names_another_file_or_none_vouches_for_no_file_of_this_name() {
+    let secret = SecretKey::generate().unwrap();
+    let trust = Trust::new(vec![trusted("acme", secret.public())]);
+    let signature = secret.sign(b"root: /srv", "acme-a.yaml").unwrap();
+    let signer = |name: &str, signature: &str| {
+        trust.signer_of_file(name, b"root: /srv", signature.as_bytes()).map(|key| key.name.clone())
+    };
+    assert_eq!(signer("acme-a.yaml", &signature).unwrap(), "acme");
+    let error = signer("acme-b.yaml", &signature).unwrap_err();
+    assert!(matches!(&error, SignatureError::OtherFile { signed } if signed == "acme-a.yaml"), "{error}");
+    // The name is signed: changing it leaves no signature.
+    let renamed = signature.replace("file:acme-a.yaml", "file:acme-b.yaml");
+    assert!(matches!(signer("acme-b.yaml", &renamed), Err(SignatureError::Changed { .. })));
+}

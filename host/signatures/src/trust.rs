@@ -151,11 +151,24 @@ impl Trust {
 
     /// Returns the key that signed these bytes. Whether it may is another question: [`TrustedKey::covers`].
     pub fn signer(&self, bytes: &[u8], signature: &[u8]) -> Result<&TrustedKey, SignatureError> {
+        self.signer_of(bytes, &Parsed::parse(signature)?)
+    }
+
+    /// Returns the key that signed these bytes as a file of this name. For files whose bytes do not say what they are for,
+    /// such as settings: else the settings of one policy could be laid beside another.
+    pub fn signer_of_file(&self, name: &str, bytes: &[u8], signature: &[u8]) -> Result<&TrustedKey, SignatureError> {
         let parsed = Parsed::parse(signature)?;
+        let key = self.signer_of(bytes, &parsed)?;
+        // Only now is it known that somebody who is trusted wrote the name.
+        parsed.check_file(name)?;
+        Ok(key)
+    }
+
+    fn signer_of(&self, bytes: &[u8], parsed: &Parsed) -> Result<&TrustedKey, SignatureError> {
         let mut changed = None;
         // Ids are short and chosen by whoever makes a key: two keys may have the same.
         for key in self.keys.iter().filter(|key| key.key.has_id(parsed.key_id)) {
-            match key.key.verify_parsed(bytes, &parsed) {
+            match key.key.verify_parsed(bytes, parsed) {
                 Ok(()) => return Ok(key),
                 Err(error) => changed = Some(error),
             }

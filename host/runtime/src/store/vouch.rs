@@ -58,10 +58,12 @@ pub(crate) fn module(config: &StoreConfig, name: &PolicyName, dropped: &Dropped)
     Ok(Signer::of(key))
 }
 
-/// Vouches for the settings beside a module.
+/// Vouches for the settings beside a module. Nothing in them says whose they are, so the signature has to.
 pub(crate) fn settings(config: &StoreConfig, name: &PolicyName, dropped: &Dropped) -> Result<(), RefusedError> {
     let takes_unsigned = config.unsigned == Unsigned::All;
-    let key = or_unsigned(signer(config, &dropped.bytes, dropped.signature.as_deref()), takes_unsigned)?;
+    let signature = dropped.signature.as_deref();
+    let signer = signature.map(|signature| config.trust.signer_of_file(&dropped.file, &dropped.bytes, signature));
+    let key = or_unsigned(signer.transpose(), takes_unsigned)?;
     match key {
         Some(key) => Ok(key.covers(name, &[])?),
         None if takes_unsigned => Ok(()),

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::{PublicKey, SecretKey};
+use super::trusted;
+use crate::{PublicKey, SecretKey, SignatureError, Trust};
 
 /// Runs the program in a folder; nothing where it is not installed.
 fn minisign(folder: &Path, arguments: &[&str]) -> Option<bool> {
@@ -45,6 +46,17 @@ fn we_verify_what_the_program_signs_and_read_its_keys() {
     }
     let secret = SecretKey::open(&fs::read_to_string(folder.path().join("a.key")).unwrap(), None).unwrap();
     assert_eq!(secret.public(), public);
+    // The program names the file as we do; with a comment of the signer's own there is no name.
+    let trust = Trust::new(vec![trusted("a", public)]);
+    let signer = || {
+        let signature = fs::read(folder.path().join("a.wasm.minisig")).unwrap();
+        trust.signer_of_file("a.wasm", b"bytes", &signature).map(|key| key.name.clone())
+    };
+    let path = folder.path().join("a.wasm");
+    assert_eq!(minisign(folder.path(), &["-S", "-m", path.to_str().unwrap(), "-s", "a.key"]), Some(true));
+    assert_eq!(signer().unwrap(), "a");
+    assert_eq!(minisign(folder.path(), &["-S", "-m", "a.wasm", "-s", "a.key", "-t", "ours"]), Some(true));
+    assert!(matches!(signer(), Err(SignatureError::NoFile)));
 }
 
 #[test]
