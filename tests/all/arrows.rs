@@ -6,11 +6,13 @@ use std::process::Command;
 use portcullis_model::json::{Limits, Value, parse_with};
 
 /// Each crate of the host with the crates of the workspace that it may use.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("portcullis-model", &[]),
     ("portcullis-gates", &["portcullis-model"]),
     // Beside the gates: the config reads keys with it, the runtime asks it.
     ("portcullis-signatures", &["portcullis-model"]),
+    // Beside the signatures, which it knows nothing of: it moves bytes that nobody has vouched for yet.
+    ("portcullis-oci", &["portcullis-model"]),
     ("portcullis-config", &["portcullis-model", "portcullis-gates", "portcullis-signatures"]),
     ("portcullis-registry", &["portcullis-model", "portcullis-gates", "portcullis-config"]),
     ("portcullis-store", &["portcullis-model", "portcullis-gates"]),
@@ -36,10 +38,11 @@ const ARROWS: [(&str, &[&str]); 13] = [
 ];
 
 /// Crates that only the named members may use.
-const RESERVED: [(&str, &[&str]); 4] = [
+const RESERVED: [(&str, &[&str]); 5] = [
     ("wasmtime", &["portcullis-bindings", "portcullis-runtime"]),
     ("wasmtime-wasi", &["portcullis-runtime"]),
     ("wasmtime-wizer", &["portcullis-runtime"]),
+    ("oci-client", &["portcullis-oci"]),
     ("rmcp", &["portcullis-mcp", "portcullis-conformance-fixture"]),
 ];
 

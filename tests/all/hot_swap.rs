@@ -15,19 +15,23 @@ const IN_FLIGHT: usize = 16;
 
 /// A machine that is busy with other tests, and a build without optimisation, compile slowly. Figures of a quiet machine
 /// come from measuring, not from this bound.
-const PATIENCE: Duration = Duration::from_secs(90);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// A client that keeps calls in flight and counts what comes of them.
-struct Load {
-    client: Client,
+pub(crate) struct Load {
+    pub(crate) client: Client,
     waiting: BTreeMap<u64, Instant>,
-    answered: usize,
+    pub(crate) answered: usize,
     latencies: Vec<Duration>,
 }
 
 impl Load {
+    pub(crate) fn of(client: Client) -> Self {
+        Self { client, waiting: BTreeMap::new(), answered: 0, latencies: Vec::new() }
+    }
+
     /// Makes so many calls of a tool that always answers, a number of them in flight, and checks each answer.
-    fn run(&mut self, calls: usize) {
+    pub(crate) fn run(&mut self, calls: usize) {
         let mut left = calls;
         while left > 0 || !self.waiting.is_empty() {
             while left > 0 && self.waiting.len() < IN_FLIGHT {
@@ -48,7 +52,7 @@ impl Load {
     }
 
     /// Keeps calls running until the condition holds, and returns how long that took.
-    fn run_until(&mut self, what: &str, mut holds: impl FnMut(&mut Client) -> bool) -> Duration {
+    pub(crate) fn run_until(&mut self, what: &str, mut holds: impl FnMut(&mut Client) -> bool) -> Duration {
         let began = Instant::now();
         while !holds(&mut self.client) {
             assert!(began.elapsed() < PATIENCE, "not after {PATIENCE:?}: {what}");
@@ -58,7 +62,7 @@ impl Load {
     }
 
     /// Returns the 99th percentile of the latencies since the last time.
-    fn percentile(&mut self) -> Duration {
+    pub(crate) fn percentile(&mut self) -> Duration {
         self.latencies.sort_unstable();
         let place = self.latencies.len() * 99 / 100;
         let percentile = self.latencies.get(place).copied().unwrap_or_default();
@@ -80,24 +84,24 @@ fn config() -> String {
     Value::from(config).to_json()
 }
 
-fn is_refused(client: &mut Client, tool: &str) -> bool {
+pub(crate) fn is_refused(client: &mut Client, tool: &str) -> bool {
     let reply = client.call(tool, object! {}.into());
     reply.message.pointer("/result/isError") == Some(&Value::Bool(true)) && reply.text().contains("hostile-rule")
 }
 
-fn lists(client: &mut Client, tool: &str) -> bool {
+pub(crate) fn lists(client: &mut Client, tool: &str) -> bool {
     client.tool_names().iter().any(|name| name == tool)
 }
 
 /// Runs a command about policies of running gateways and returns what it prints.
-fn policy_command(home: &Home, arguments: &[&str]) -> Value {
+pub(crate) fn policy_command(home: &Home, arguments: &[&str]) -> Value {
     let output = home.command(&[&["policy"], arguments, &["--json"]].concat()).output().expect("the program runs");
     assert!(output.status.success(), "{}", home.stderr());
     portcullis_model::json::parse(output.stdout.trim_ascii()).expect("one document")
 }
 
 /// Moves the guest, and returns how many microseconds the gateway took.
-fn moved(home: &Home, direction: &str) -> u64 {
+pub(crate) fn moved(home: &Home, direction: &str) -> u64 {
     let moved = policy_command(home, &[direction, "guest"]);
     moved.pointer("/moved/0/took_us").and_then(Value::as_u64).expect("one gateway moved it")
 }
@@ -115,7 +119,7 @@ fn lately(home: &Home, policy: &str) -> Vec<Value> {
 }
 
 /// Indicators beside those of the bundle.
-fn indicators() -> String {
+pub(crate) fn indicators() -> String {
     "policy: config-screen\nname: iocs-campaign\nversion: 1.0.0\ndata: {hosts: [collect.example]}\n".to_owned()
 }
 
@@ -132,7 +136,7 @@ fn policies_and_packs_take_effect_while_calls_run_and_no_call_is_lost() {
     let home = Home::new(PROGRAM, &config());
     home.policies();
     let client = Client::connect(&mut home.command(&["run"]), object! {}.into());
-    let mut load = Load { client, waiting: BTreeMap::new(), answered: 0, latencies: Vec::new() };
+    let mut load = Load::of(client);
     assert!(lists(&mut load.client, "mcp__good__herald"), "{}", home.stderr());
     load.run(1_000);
     let before = load.percentile();

@@ -20,12 +20,14 @@ mod one_start_at_a_time;
 mod policy_projects;
 mod real_clients;
 mod real_servers;
+mod registry;
 mod replay;
 mod serving;
 mod shipping;
 mod soak;
 mod status;
 mod tasks;
+mod updates;
 
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_portcullis-tested");

@@ -7,9 +7,11 @@ mod client;
 pub mod conformance;
 mod home;
 mod install;
+mod registry;
 mod scripted;
 
 pub use client::{Client, Reply};
 pub use home::Home;
 pub use install::{Installed, RealClients, cache as test_cache, more_servers, real_servers};
+pub use registry::Registry;
 pub use scripted::{Script, Scripted};

@@ -207,6 +207,10 @@ pub(crate) enum Policy {
     Verify(Verify),
     /// Puts the modules, settings and packs of a folder into one signed file
     Bundle(MakeBundle),
+    /// Puts a module, pack or bundle into an OCI registry
+    Push(Push),
+    /// Gets a module, pack or bundle from an OCI registry, once a trusted key vouches for it
+    Pull(Pull),
     /// Begins a policy: a folder that builds, with fixtures that hold
     New(PolicyNew),
     /// Makes the component of a policy's folder
@@ -318,7 +322,7 @@ mod shipping;
 
 #[cfg(unix)]
 pub(crate) use shipping::MovePolicy;
-pub(crate) use shipping::{Keygen, MakeBundle, SecretKeyFile, Sign, Verify};
+pub(crate) use shipping::{Keygen, MakeBundle, Pull, Push, RegistryAccess, SecretKeyFile, Sign, Verify};
 
 #[cfg(test)]
 mod tests;

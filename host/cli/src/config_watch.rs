@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use portcullis_config::{Config, JournalSection, Level, Source, Surroundings};
+use portcullis_config::{Config, JournalSection, Level, Source, Surroundings, UpdateSection};
 use portcullis_gates::Gates;
 use portcullis_mcp::Gateway;
 use portcullis_mcp::status::ConfigChanges;
 use portcullis_runtime::{PolicyStore, StoreConfig};
 use portcullis_store::Home;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
 use crate::commands::serve::report;
@@ -49,6 +49,8 @@ pub(crate) struct ConfigWatch {
     pub(crate) stopped: bool,
     /// Told by an operator to look at once.
     pub(crate) look: Arc<Notify>,
+    /// Tells whoever fetches updates where from.
+    pub(crate) updates: watch::Sender<Option<UpdateSection>>,
 }
 
 /// What of a config counts beside servers.
@@ -212,7 +214,14 @@ impl ConfigWatch {
                 tracing::info!(generation, "the config changed what judges");
             }
             self.running.policies = wanted.policies;
+            // Other keys may vouch for what was refused.
+            self.updates.send_modify(|_| {});
         }
+        self.updates.send_if_modified(|section| {
+            let is_other = *section != config.policies.update;
+            section.clone_from(&config.policies.update);
+            is_other
+        });
         notes
     }
 }

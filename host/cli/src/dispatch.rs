@@ -93,6 +93,8 @@ fn run_policy(settings: &Settings, policy: &Policy) -> Result<Exit, Failure> {
         Policy::Sign(sign) => commands::policy::sign::run(sign),
         Policy::Verify(verify) => commands::policy::verify::run(settings, verify),
         Policy::Bundle(bundle) => commands::policy::bundle::run(bundle),
+        Policy::Push(push) => commands::policy::push::run(push),
+        Policy::Pull(pull) => commands::policy::pull::run(settings, pull),
         Policy::New(new) => commands::policy::new::run(new),
         Policy::Build(build) => commands::policy::build::run(settings, build),
         Policy::Test(test) => commands::policy::test::run(settings, test),

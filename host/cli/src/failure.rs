@@ -75,6 +75,17 @@ impl<T, E: Into<Box<dyn Error + Send + Sync>>> OrExit<T> for Result<T, E> {
     }
 }
 
+/// Returns an error and its causes as one text.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
 /// Returns a text with nothing in it that a terminal would act on: servers and files choose parts of it.
 pub(crate) fn one_line(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

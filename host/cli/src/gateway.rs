@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use portcullis_config::{Approvals, Config, Durability, JournalSection, Payloads};
+use portcullis_config::{Approvals, Config, Durability, JournalSection, Payloads, UpdateSection};
 #[cfg(unix)]
 use portcullis_door::FrontDoor;
 use portcullis_gates::{ApprovalLimits, Gates};
@@ -22,6 +22,7 @@ use crate::config_watch::{ConfigWatch, Running};
 use crate::failure::OrExit as _;
 #[cfg(unix)]
 use crate::operator::{Surface, Watched};
+use crate::updates::{UpdateState, Updates};
 use crate::{Exit, Failure, policies, stderr_log, stop};
 
 /// Threads of a runtime at most, where the machine has so many cores to spare: more would wait for each other at the locks of
@@ -105,6 +106,11 @@ pub struct Composition {
     loading: Option<std::thread::JoinHandle<Option<Watching>>>,
     remembering: tokio::task::JoinHandle<()>,
     watching: Option<tokio::task::JoinHandle<()>>,
+    /// The program that supervises and fetches, in processes of its own.
+    program: Option<PathBuf>,
+    /// Fetches what is new from a registry.
+    updating: Option<tokio::task::JoinHandle<()>>,
+    updates: UpdateState,
 }
 
 /// Opens the database of a home as the config says.
@@ -162,6 +168,7 @@ impl Composition {
         let gates = Arc::new(gates);
         let logs = home.folder("logs").or_exit(Exit::State, "opening the folder for logs")?;
         let (loaded, ready) = watch::channel(false);
+        let program = start.supervisor.clone();
         let options = GatewayOptions {
             safe_mode: safe_mode(|name| std::env::var(name).ok()),
             environment: environment(),
@@ -207,6 +214,9 @@ impl Composition {
             loading: Some(loading),
             remembering,
             watching: None,
+            program,
+            updating: None,
+            updates: UpdateState::default(),
         })
     }
 
@@ -214,6 +224,8 @@ impl Composition {
     /// what it says of policies and names. A file that cannot be used changes nothing. From now on, too, servers are stopped
     /// and started as operators say (`portcullis stop`, `resume`). Call it inside a tokio runtime.
     pub fn watch_config(&mut self, home: &Home, config: &Config) {
+        let (wanted, section) = watch::channel(config.policies.update.clone());
+        self.follow_updates(home, config, section);
         let watch = ConfigWatch {
             home: home.clone(),
             source: config.source.clone(),
@@ -225,8 +237,38 @@ impl Composition {
             note: None,
             stopped: self.stopped,
             look: Arc::clone(&self.look),
+            updates: wanted,
         };
         if let Some(former) = self.watching.replace(tokio::spawn(watch.follow())) {
+            former.abort();
+        }
+    }
+
+    /// Fetches new policies and packs from the registry that the config names, where it does.
+    fn follow_updates(&mut self, home: &Home, config: &Config, section: watch::Receiver<Option<UpdateSection>>) {
+        let Some(source) = &config.source else { return };
+        let program = self.program.clone().map_or_else(std::env::current_exe, Ok);
+        let program = match program {
+            Ok(program) => program,
+            Err(error) => {
+                tracing::error!(
+                    error = &error as &dyn std::error::Error,
+                    "updates are not fetched: this program has no path"
+                );
+                return;
+            }
+        };
+        let updates = Updates {
+            home: home.clone(),
+            program,
+            config: source.path.clone(),
+            folder: policies::folder(home, config),
+            policies: Arc::clone(&self.policies),
+            gates: Arc::clone(&self.gates),
+            store: Arc::clone(&self.store),
+            state: self.updates.clone(),
+        };
+        if let Some(former) = self.updating.replace(tokio::spawn(updates.follow(self.ready.clone(), section))) {
             former.abort();
         }
     }
@@ -244,6 +286,7 @@ impl Composition {
                 front: Arc::clone(&self.front),
                 look: Arc::clone(&self.look),
                 since: SystemTime::now(),
+                updates: self.updates.clone(),
             };
             self.surface = Some(Surface::open(home, watched, &config.approvals, Some(Arc::clone(&self.store)))?);
         }
@@ -290,8 +333,8 @@ impl Composition {
 
     /// Ends all servers, then stops watching.
     pub async fn shut_down(mut self) {
-        if let Some(watching) = &self.watching {
-            watching.abort();
+        for task in [&self.watching, &self.updating].into_iter().flatten() {
+            task.abort();
         }
         self.gateway.shutdown().await;
         self.remembering.abort();

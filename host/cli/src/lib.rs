@@ -70,6 +70,7 @@ mod settings;
 mod stderr_log;
 mod stop;
 mod telemetry;
+mod updates;
 
 pub use dispatch::main;
 pub use embedded::{Embedded, EmbeddedOptions, Outcome, Tool};

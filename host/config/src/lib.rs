@@ -22,7 +22,7 @@ pub use diagnostic::{Diagnostic, DiagnosticKind, Level};
 pub use sections::approvals::{Approvals, OperatorProof};
 pub use sections::journal::{Durability, JournalSection, Payloads};
 pub use sections::naming::Naming;
-pub use sections::policies::{AllowUnsigned, PoliciesSection, PolicyEntry};
+pub use sections::policies::{AllowUnsigned, PoliciesSection, PolicyEntry, UpdateMode, UpdateSection};
 pub use sections::results::{Repeated, Results};
 pub use sections::status::StatusTool;
 pub use server::Server;

@@ -120,6 +120,8 @@ pub struct Inspection {
     pub size: usize,
     /// Everything that it imports.
     pub imports: Vec<String>,
+    /// Everything that it exports.
+    pub exports: Vec<String>,
     /// The capabilities that those imports are.
     pub capabilities: Vec<Capability>,
     /// The gates whose interfaces it exports.
@@ -158,7 +160,14 @@ impl Inspection {
         }
         gates.sort_unstable();
         gates.dedup();
-        Ok(Self { digest: Digest::of(wasm), size: wasm.len(), imports: names.imports, capabilities, gates })
+        Ok(Self {
+            digest: Digest::of(wasm),
+            size: wasm.len(),
+            imports: names.imports,
+            exports: names.exports,
+            capabilities,
+            gates,
+        })
     }
 
     /// Returns true where the module imports a WASI.

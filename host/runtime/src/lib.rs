@@ -83,8 +83,8 @@ pub use pack::{PackError, PackFile, compare_versions};
 pub use snapshot::SnapshotError;
 pub use step::{Step, StepOutcome};
 pub use store::{
-    BundleRefused, BundledPolicy, FileError, MoveError, Moved, Pipeline, PolicyConfig, PolicyError, PolicyEvent,
-    PolicyStatus, PolicyStore, RefusedError, SelfTest, SelfTestError, StoreConfig, Unsigned,
+    BundleRefused, BundledPolicy, FileError, MoveError, Moved, OfferError, Pipeline, PolicyConfig, PolicyError,
+    PolicyEvent, PolicyStatus, PolicyStore, RefusedError, SelfTest, SelfTestError, StoreConfig, Unsigned,
 };
 pub use template::{LinkError, StartError};
 pub use watch::{WatchError, Watching};

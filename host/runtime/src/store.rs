@@ -1,5 +1,6 @@
 //! The policies of a gateway: what there should be, what there is, and the set that judges.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -15,6 +16,7 @@ mod config;
 mod error;
 mod event;
 mod folder;
+mod offer;
 mod packs;
 mod pipeline;
 mod refused;
@@ -29,6 +31,7 @@ pub use error::{PolicyError, SelfTestError};
 pub use event::PolicyEvent;
 pub(crate) use event::chain;
 pub use folder::FileError;
+pub use offer::OfferError;
 pub use pipeline::Pipeline;
 pub use refused::{BundleRefused, RefusedError};
 pub use standing::{MoveError, Moved};
@@ -56,6 +59,8 @@ pub struct PolicyStore {
     /// Held for a moment only: whoever asks for the status must not wait for a compiler.
     inner: Mutex<Inner>,
     events: broadcast::Sender<PolicyEvent>,
+    /// What others found that an operator should look at, by what it is about.
+    raised: Mutex<BTreeMap<String, String>>,
 }
 
 impl std::fmt::Debug for PolicyStore {
@@ -75,6 +80,7 @@ impl PolicyStore {
             updating: Mutex::default(),
             inner: Mutex::default(),
             events: broadcast::Sender::new(EVENTS),
+            raised: Mutex::default(),
         }
     }
 
@@ -176,9 +182,22 @@ impl PolicyStore {
     }
 
     /// Returns what an operator should look at, as policy or file and reason: packs and bundles that have expired since
-    /// they count, and packs that went back with the binary.
+    /// they count, packs that went back with the binary, and what was raised.
     pub fn concerns(&self) -> Vec<(String, String)> {
-        self.lock().concerns.clone()
+        let mut concerns = self.lock().concerns.clone();
+        concerns.extend(lock(&self.raised).iter().map(|(what, reason)| (what.clone(), reason.clone())));
+        concerns
+    }
+
+    /// Shows operators that something is not as it should be, until it is said to be well again.
+    pub fn raise(&self, what: &str, reason: Option<String>) {
+        let former = match reason.clone() {
+            Some(reason) => lock(&self.raised).insert(what.to_owned(), reason),
+            None => lock(&self.raised).remove(what),
+        };
+        if let Some(reason) = reason.filter(|reason| former.as_ref() != Some(reason)) {
+            self.tell(PolicyEvent::Alarm { what: what.to_owned(), reason });
+        }
     }
 
     /// Returns what policies went through lately, the last one last.

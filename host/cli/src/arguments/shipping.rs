@@ -91,6 +91,59 @@ pub(crate) struct MakeBundle {
     pub(crate) format: Format,
 }
 
+/// Who asks a registry.
+#[derive(Clone, Debug, Default, PartialEq, Args)]
+pub(crate) struct RegistryAccess {
+    /// Name to sign in to the registry with
+    #[arg(long, value_name = "NAME", requires = "registry_password_file")]
+    pub(crate) registry_user: Option<String>,
+    /// File with the password or token for the registry on its first line, `-` for standard input
+    #[arg(long, value_name = "FILE", requires = "registry_user")]
+    pub(crate) registry_password_file: Option<PathBuf>,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Push {
+    /// Module (`NAME.wasm`) or pack (`*.pack.yaml`) with its signature beside it, or bundle (`*.bundle`)
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Where to, as `oci://registry.example/acme/policies:1.0.0`
+    #[arg(value_name = "PLACE")]
+    pub(crate) place: String,
+    /// Pushes what nobody signed
+    #[arg(long)]
+    pub(crate) unsigned: bool,
+    #[command(flatten)]
+    pub(crate) access: RegistryAccess,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct Pull {
+    /// Where from, as `oci://registry.example/acme/policies:1.0.0` or, for exactly that one, `oci://…@sha256:…`
+    #[arg(value_name = "PLACE")]
+    pub(crate) place: String,
+    /// Folder to put the file into; the policies folder of a gateway makes it live
+    #[arg(long, value_name = "FOLDER", default_value = ".")]
+    pub(crate) into: PathBuf,
+    /// Public key, or a file with one, instead of the keys of the config
+    #[arg(long, value_name = "KEY", conflicts_with = "config")]
+    pub(crate) public_key: Option<String>,
+    /// Takes what no trusted key vouches for
+    #[arg(long, conflicts_with = "public_key")]
+    pub(crate) unsigned: bool,
+    /// Does nothing where the place stands for this digest
+    #[arg(long, value_name = "DIGEST", hide = true)]
+    pub(crate) unless: Option<String>,
+    #[command(flatten)]
+    pub(crate) access: RegistryAccess,
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
 /// A policy of running gateways.
 #[cfg(unix)]
 #[derive(Clone, Debug, PartialEq, Args)]

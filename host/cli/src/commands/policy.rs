@@ -9,6 +9,9 @@ pub(crate) mod inspect;
 pub(crate) mod keygen;
 pub(crate) mod new;
 mod project;
+pub(crate) mod pull;
+pub(crate) mod push;
+mod registry;
 pub(crate) mod run;
 pub(crate) mod sign;
 #[cfg(unix)]

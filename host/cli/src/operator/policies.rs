@@ -12,22 +12,25 @@ use portcullis_store::{Artifact, SqliteStore, Versions as _};
 use super::message::error;
 use crate::failure::one_line;
 use crate::policy_report::{self, PolicyLine};
+use crate::updates::UpdateState;
 
 /// The policies of the gateway, and where versions are remembered.
 #[derive(Clone, Debug)]
 pub(crate) struct Policies {
-    pub(crate) policies: Arc<PolicyStore>,
+    pub(crate) judging: Arc<PolicyStore>,
     pub(crate) versions: Option<Arc<SqliteStore>>,
+    pub(crate) updates: UpdateState,
 }
 
 impl Policies {
     /// Returns everything there is to say of them.
     pub(super) fn status(&self) -> Object {
-        let lines = policy_report::lines(&self.policies);
+        let lines = policy_report::lines(&self.judging);
         object! {
             "gateway" => u64::from(std::process::id()),
             "policies" => lines.iter().map(PolicyLine::to_value).collect::<Vec<_>>(),
-            "pipelines" => self.policies.pipelines().iter().map(pipeline).collect::<Vec<_>>(),
+            "update" => self.updates.to_value(),
+            "pipelines" => self.judging.pipelines().iter().map(pipeline).collect::<Vec<_>>(),
         }
     }
 
@@ -37,7 +40,7 @@ impl Policies {
         let Some(Ok(name)) = name else {
             return error("malformed", "the request names no policy");
         };
-        let moved = if back { self.policies.rollback(gates, &name) } else { self.policies.promote(gates, &name) };
+        let moved = if back { self.judging.rollback(gates, &name) } else { self.judging.promote(gates, &name) };
         match moved {
             Ok(moved) => {
                 self.remember(&moved);

@@ -71,7 +71,7 @@ impl Surface {
         let inbox = watched.gates.inbox().clone();
         inbox.open();
         let door = Door::default();
-        let policies = Policies { policies: Arc::clone(&watched.policies), versions };
+        let policies = Policies { judging: Arc::clone(&watched.policies), versions, updates: watched.updates.clone() };
         let desk = Desk { watched, proof, checking: Mutex::default(), door: Arc::clone(&door), policies };
         let desk = Arc::new(desk);
         let listening = tokio::spawn(async move {

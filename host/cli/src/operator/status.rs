@@ -12,6 +12,7 @@ use portcullis_model::{Era, LabelFact, object};
 use portcullis_runtime::PolicyStore;
 use tokio::sync::Notify;
 
+use crate::updates::UpdateState;
 use crate::{policy_report, server_report};
 
 /// Texts that servers and clients chose are cut to so many characters, and lists to so many members: what is longer says
@@ -35,6 +36,8 @@ pub(crate) struct Watched {
     /// Has the config, and the switch that stops servers, looked at now.
     pub(crate) look: Arc<Notify>,
     pub(crate) since: SystemTime,
+    /// What is known of updates from a registry.
+    pub(crate) updates: UpdateState,
 }
 
 impl Watched {

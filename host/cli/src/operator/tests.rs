@@ -13,6 +13,7 @@ use tokio::net::UnixStream;
 use super::{AnswerRequest, Connection, Gateways, Surface, Watched};
 use crate::gateway::open_store;
 use crate::policies;
+use crate::updates::UpdateState;
 
 struct Heard {
     folder: tempfile::TempDir,
@@ -30,7 +31,16 @@ fn heard(approvals: &Approvals) -> Heard {
     let policies = Arc::new(policies::store(&home, &Config::default(), &store).unwrap());
     let front = Arc::default();
     let (look, since) = (Arc::default(), SystemTime::now());
-    let watched = Watched { gates: Arc::clone(&gates), gateway, policies, config: None, front, look, since };
+    let watched = Watched {
+        gates: Arc::clone(&gates),
+        gateway,
+        policies,
+        config: None,
+        front,
+        look,
+        since,
+        updates: UpdateState::default(),
+    };
     let surface = Surface::open(&home, watched, approvals, None).unwrap();
     Heard { folder, home, gates, surface }
 }

@@ -15,6 +15,9 @@ use crate::surroundings::Surroundings;
 use crate::tree::{Kind, Member, Node};
 
 mod keys;
+mod update;
+
+pub use update::{UpdateMode, UpdateSection};
 
 /// What the operator says of one policy. What is not set is as the policy or its place has it.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +52,8 @@ pub struct PoliciesSection {
     pub keys: Vec<TrustedKey>,
     /// The policies folder, if not the one of the home folder.
     pub directory: Option<PathBuf>,
+    /// Where new policies and packs come from while a gateway runs.
+    pub update: Option<UpdateSection>,
 }
 
 impl PoliciesSection {
@@ -97,6 +102,7 @@ pub(crate) fn read(node: &Node, path: &KeyPath, surroundings: &Surroundings, sin
         allow_unsigned: keys::allow_unsigned(&mut fields).unwrap_or(usual),
         keys,
         directory: fields.text("directory").map(|path| PathBuf::from(surroundings.expand(&path))),
+        update: update::read(&mut fields, surroundings),
     };
     let members: Vec<&Member> = fields.rest().collect();
     let entries = members.into_iter().filter_map(|member| entry(member, path, surroundings, sink)).collect();
@@ -118,7 +124,7 @@ fn policy_name(name: &str, fields: &mut Fields<'_, '_>) -> Option<PolicyName> {
 fn entry(member: &Member, path: &KeyPath, surroundings: &Surroundings, sink: &mut Sink) -> Option<PolicyEntry> {
     let path = path.key(&member.key);
     if member.value.members().is_none() && !member.value.is_null() {
-        let near = nearest(&member.key, ["required", "allow_unsigned", "directory", "keys"].into_iter());
+        let near = nearest(&member.key, ["required", "allow_unsigned", "directory", "keys", "update"].into_iter());
         let message = format!("expected a map with settings of a policy, found {}", member.value.shown());
         let mistake = Mistake::error(DiagnosticKind::WrongType, message)
             .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));

@@ -1,6 +1,6 @@
 //! The policies folder, read once: every file through a handle of the folder, bounded, into memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -125,30 +125,36 @@ pub(crate) fn policy_of(name: &str) -> Option<PolicyName> {
 }
 
 impl Folder {
-    /// Reads the folder. One that does not exist is empty.
-    pub(crate) fn read(path: &Path) -> Result<Self, FileError> {
-        let directory = match Dir::open_ambient_dir(path, ambient_authority()) {
-            Ok(directory) => directory,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(FileError::Io(error)),
+    /// Reads the folder, as it would be with the files of another one laid over it. One that does not exist is empty.
+    pub(crate) fn read(path: &Path, over: Option<&Path>) -> Result<Self, FileError> {
+        let mut names = BTreeSet::new();
+        let base = list(path, &mut names)?;
+        let over = match over {
+            Some(over) => {
+                let mut above = BTreeSet::new();
+                let over = list(over, &mut above)?;
+                // A signature belongs to the file that it came with.
+                names.retain(|name| !signed_by(name).is_some_and(|signed| above.contains(&signed)));
+                over.map(|over| (over, above))
+            }
+            None => None,
         };
-        let mut names = Vec::new();
-        for entry in directory.entries().map_err(FileError::Io)? {
-            let name = entry.map_err(FileError::Io)?.file_name().to_string_lossy().into_owned();
-            // Whoever writes and then renames begins with a dot; editors end with one of these.
-            if name.starts_with('.') || ["~", ".tmp", ".part"].iter().any(|end| name.ends_with(end)) {
-                continue;
-            }
-            names.push(name);
-            if names.len() > MOST_FILES {
-                return Err(FileError::Folder);
-            }
+        let mut files: Vec<(String, &Dir)> = Vec::new();
+        if let Some((directory, above)) = &over {
+            names.retain(|name| !above.contains(name));
+            files.extend(above.iter().map(|name| (name.clone(), directory)));
         }
-        names.sort_unstable();
+        if let Some(directory) = &base {
+            files.extend(names.into_iter().map(|name| (name, directory)));
+        }
+        if files.len() > MOST_FILES {
+            return Err(FileError::Folder);
+        }
+        files.sort_unstable_by(|(left, _), (right, _)| left.cmp(right));
         let mut folder = Self::default();
         let mut left = MOST_BYTES;
-        for name in names {
-            if let Err(error) = folder.take(&directory, &name, &mut left) {
+        for (name, directory) in files {
+            if let Err(error) = folder.take(directory, &name, &mut left) {
                 folder.refused.push((name, error));
             }
         }
@@ -202,6 +208,42 @@ impl Folder {
         }
         Ok(())
     }
+}
+
+/// Opens a folder and lists the files in it that may count. Nothing where there is no folder.
+fn list(path: &Path, names: &mut BTreeSet<String>) -> Result<Option<Dir>, FileError> {
+    let directory = match Dir::open_ambient_dir(path, ambient_authority()) {
+        Ok(directory) => directory,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(FileError::Io(error)),
+    };
+    for entry in directory.entries().map_err(FileError::Io)? {
+        let name = entry.map_err(FileError::Io)?.file_name().to_string_lossy().into_owned();
+        // Whoever writes and then renames begins with a dot; editors end with one of these.
+        if name.starts_with('.') || ["~", ".tmp", ".part"].iter().any(|end| name.ends_with(end)) {
+            continue;
+        }
+        names.insert(name);
+        if names.len() > MOST_FILES {
+            return Err(FileError::Folder);
+        }
+    }
+    Ok(Some(directory))
+}
+
+/// Returns the file that a signature is of, by its name.
+pub(crate) fn signed_by(name: &str) -> Option<String> {
+    match kind(name) {
+        Ok(Kind::Signature(signed)) => Some(signed),
+        Ok(Kind::Module(_) | Kind::Settings(_) | Kind::Pack | Kind::Bundle) | Err(_) => None,
+    }
+}
+
+/// Returns the names of the files of a folder that may count.
+pub(crate) fn files(path: &Path) -> Result<Vec<String>, FileError> {
+    let mut names = BTreeSet::new();
+    list(path, &mut names)?;
+    Ok(names.into_iter().collect())
 }
 
 /// Parses a pack that says for whom it is.

@@ -1,6 +1,7 @@
 //! Brings the policies that there are in line with those that there should be.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -76,10 +77,37 @@ struct Attempt {
     events: Vec<PolicyEvent>,
 }
 
+/// What was found out of what would be there, and what was there before.
+pub(super) struct Tried {
+    attempt: Attempt,
+    before: Inner,
+    /// Files of the cache that were not trusted until then.
+    distrusted: u64,
+}
+
+impl Tried {
+    /// Returns what would be refused.
+    pub(super) fn refused(&self) -> &[(String, String)] {
+        &self.attempt.refused
+    }
+
+    /// Returns true where that was refused before, for the same reason.
+    pub(super) fn was_refused(&self, refusal: &(String, String)) -> bool {
+        self.before.refused.contains(refusal)
+    }
+}
+
 impl PolicyStore {
     /// Brings what there is in line with what there should be. Returns true where the set changed. The caller holds
     /// `updating`.
     pub(super) fn update(&self) -> bool {
+        let tried = self.try_out(None);
+        self.commit(tried)
+    }
+
+    /// Finds out what would be there, with the files of a folder laid over those of the policies folder. Nothing counts yet.
+    /// The caller holds `updating`.
+    pub(super) fn try_out(&self, over: Option<&Path>) -> Tried {
         let config = lock(&self.config).clone();
         let distrusted = self.loader.alarms();
         let mut before = self.lock().clone();
@@ -87,7 +115,7 @@ impl PolicyStore {
         // What was compiled for an attempt is found again by the next while it is held here.
         let mut compiled = Vec::new();
         let mut attempt = loop {
-            let attempt = self.attempt(&config, before.clone(), &broken);
+            let attempt = self.attempt(&config, over, before.clone(), &broken);
             let failed = attempt.broken();
             if failed.is_empty() {
                 // An operator went back or forth meanwhile: that counts, and what was to be done is done on top of it.
@@ -104,11 +132,12 @@ impl PolicyStore {
         // What may go well another time is tried at the next look.
         broken.retain(|_, broken| broken.stays);
         attempt.draft.broken = broken;
-        self.commit(attempt, &before, distrusted)
+        Tried { attempt, before, distrusted }
     }
 
     /// Makes an attempt count.
-    fn commit(&self, attempt: Attempt, before: &Inner, distrusted: u64) -> bool {
+    pub(super) fn commit(&self, tried: Tried) -> bool {
+        let Tried { attempt, before, distrusted } = tried;
         let Attempt { mut draft, changed, refused, events } = attempt;
         for event in events {
             self.tell(event);
@@ -137,11 +166,11 @@ impl PolicyStore {
     }
 
     /// Tries to bring what there is in line, without the bundles that are known to be broken.
-    fn attempt(&self, config: &StoreConfig, mut draft: Inner, broken: &BrokenBundles) -> Attempt {
+    fn attempt(&self, config: &StoreConfig, over: Option<&Path>, mut draft: Inner, broken: &BrokenBundles) -> Attempt {
         draft.required =
             config.required.clone().unwrap_or_else(|| self.bundle.iter().map(|bundled| bundled.name.clone()).collect());
         let now = SystemTime::now();
-        let mut plan = Plan::new(&self.bundle, config, &draft.seen, broken, now);
+        let mut plan = Plan::new(&self.bundle, config, over, &draft.seen, broken, now);
         draft.concerns = std::mem::take(&mut plan.alarms);
         let expired = draft.seen.settle(&mut plan, now);
         draft.concerns.extend(expired);

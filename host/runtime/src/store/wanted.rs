@@ -1,6 +1,7 @@
 //! Which policies there should be, and who may say so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -81,10 +82,12 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Plans from what is there now. Bundles in `broken` are left out.
+    /// Plans from what is there now, with the files of another folder laid over those of the policies folder. Bundles in
+    /// `broken` are left out.
     pub(crate) fn new(
         bundle: &[BundledPolicy],
         config: &StoreConfig,
+        over: Option<&Path>,
         seen: &Seen,
         broken: &BrokenBundles,
         now: SystemTime,
@@ -97,7 +100,7 @@ impl Plan {
             plan.add_configured(policy);
         }
         if let Some(path) = &config.folder {
-            match Folder::read(path) {
+            match Folder::read(path, over) {
                 Ok(mut folder) => {
                     let bundles = std::mem::take(&mut folder.bundles);
                     let packs = std::mem::take(&mut folder.packs);

@@ -1,6 +1,7 @@
 //! What a store takes from its folder where signatures are asked for, and what each refusal says.
 
 mod bundles;
+mod offers;
 mod standing;
 
 use std::fs;
@@ -193,6 +194,17 @@ fn a_wrong_key_a_changed_byte_and_a_truncated_file_are_told_apart() {
     home.expect_refused("acme1", "cut off or no signature");
     fs::remove_file(home.file("acme1.wasm")).unwrap();
     home.expect_refused("acme1.wasm.minisig", "it signs `acme1.wasm`, which is not there");
+}
+
+#[test]
+fn the_signed_settings_of_one_policy_are_not_taken_for_those_of_another() {
+    let home = Home::new();
+    home.drop_signed("acme1.wasm", &named("acme1", "1.0.0"));
+    home.drop("acme1.yaml", "a: 1");
+    home.drop("acme1.yaml.minisig", home.key.sign(b"a: 1", "acme2.yaml").unwrap());
+    home.expect_refused("acme1", "it was signed as `acme2.yaml`");
+    home.drop("acme1.yaml.minisig", home.key.sign(b"a: 1", "acme1.yaml").unwrap());
+    assert!(home.refresh(), "{:?}", home.store.refused());
 }
 
 #[test]

@@ -118,6 +118,9 @@ impl Report for Status {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         for gateway in &self.0 {
             writeln!(out, "gateway {}", gateway.get("gateway").and_then(Value::as_u64).unwrap_or_default())?;
+            if let Some(update) = gateway.get("update").filter(|update| !update.is_null()) {
+                write_update(update, out)?;
+            }
             for policy in list(gateway, "policies") {
                 write_policy(policy, out)?;
             }
@@ -135,6 +138,22 @@ fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
 
 fn member(value: &Value, key: &str) -> String {
     one_line(value.get(key).and_then(Value::as_str).unwrap_or_default())
+}
+
+fn write_update(update: &Value, out: &mut dyn Write) -> io::Result<()> {
+    let at = update.get("at").and_then(Value::as_u64).unwrap_or_default();
+    write!(out, "  updates from {}: {}, looked {} s ago", member(update, "from"), member(update, "outcome"), ago(at))?;
+    let (digest, reason) = (member(update, "digest"), member(update, "reason"));
+    if !digest.is_empty() {
+        write!(out, ", at sha256:{}", digest.chars().take(12).collect::<String>())?;
+    }
+    if reason.is_empty() { writeln!(out) } else { writeln!(out, "\n    {reason}") }
+}
+
+/// Returns how many seconds ago a time of the wall clock was.
+fn ago(seconds: u64) -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.saturating_sub(Duration::from_secs(seconds)).as_secs()
 }
 
 fn write_policy(policy: &Value, out: &mut dyn Write) -> io::Result<()> {
@@ -157,8 +176,7 @@ fn write_policy(policy: &Value, out: &mut dyn Write) -> io::Result<()> {
 
 fn write_pipeline(pipeline: &Value, out: &mut dyn Write) -> io::Result<()> {
     let began = pipeline.get("began").and_then(Value::as_u64).unwrap_or_default();
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let ago = now.saturating_sub(Duration::from_secs(began)).as_secs();
+    let ago = ago(began);
     let steps: Vec<String> = list(pipeline, "steps").iter().map(step).collect();
     writeln!(out, "  {ago} s ago {} {}", member(pipeline, "what"), member(pipeline, "version"))?;
     writeln!(out, "    {}", steps.join(" → "))

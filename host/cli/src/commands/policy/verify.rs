@@ -10,21 +10,14 @@ use portcullis_runtime::{Inspection, PackFile};
 use portcullis_signatures::{Bundle, BundleError, Names, PublicKey, Trust, TrustedKey};
 
 use super::sign::signature_of;
-use crate::arguments::Verify;
-use crate::failure::{OrExit as _, one_line};
+use crate::arguments::{ConfigFile, Verify};
+use crate::failure::{OrExit as _, chain, one_line};
 use crate::report::{self, Report};
 use crate::settings::Settings;
 use crate::{Exit, Failure};
 
 pub(crate) fn run(settings: &Settings, arguments: &Verify) -> Result<Exit, Failure> {
-    let trust = match &arguments.public_key {
-        Some(key) => trust_in(key)?,
-        None => Trust::new(settings.read_config(&arguments.config)?.1.policies.keys),
-    };
-    if trust.keys().is_empty() {
-        let failure = Failure::new(Exit::Config, "the config trusts no key");
-        return Err(failure.hint("list keys under `policies.keys`, or name one with `--public-key`"));
-    }
+    let trust = trust(settings, arguments.public_key.as_deref(), &arguments.config)?;
     let mut lines = Vec::new();
     for file in &arguments.files {
         let outcome = verify(&trust, file).map_err(|error| chain(&*error));
@@ -33,6 +26,19 @@ pub(crate) fn run(settings: &Settings, arguments: &Verify) -> Result<Exit, Failu
     let sound = lines.iter().all(|line| line.outcome.is_ok());
     report::print(&Verified(lines), arguments.format)?;
     Ok(if sound { Exit::Success } else { Exit::Failed })
+}
+
+/// Returns the keys of the config, or the one that was named instead.
+pub(super) fn trust(settings: &Settings, key: Option<&str>, config: &ConfigFile) -> Result<Trust, Failure> {
+    let trust = match key {
+        Some(key) => trust_in(key)?,
+        None => Trust::new(settings.read_config(config)?.1.policies.keys),
+    };
+    if trust.keys().is_empty() {
+        let failure = Failure::new(Exit::Config, "the config trusts no key");
+        return Err(failure.hint("list keys under `policies.keys`, or name one with `--public-key`"));
+    }
+    Ok(trust)
 }
 
 /// Trusts one key for everything.
@@ -51,8 +57,24 @@ fn trust_in(key: &str) -> Result<Trust, Failure> {
 fn verify(trust: &Trust, file: &Path) -> Result<String, Box<dyn Error>> {
     let bytes = std::fs::read(file)?;
     let name = file.file_name().unwrap_or_default().to_string_lossy();
-    if name.ends_with(".bundle") {
-        let (bundle, key) = Bundle::open(&bytes, |manifest, signature| {
+    let signature = if is_bundle(&name) { None } else { Some(std::fs::read(signature_of(file))?) };
+    vouched(trust, &name, &bytes, signature.as_deref())
+}
+
+/// Returns true for the name of a file that has its signature in it.
+pub(super) fn is_bundle(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|end| end == "bundle")
+}
+
+/// Returns who vouches for the bytes of a file of that name, and for what. A bundle is unpacked once somebody does.
+pub(super) fn vouched(
+    trust: &Trust,
+    name: &str,
+    bytes: &[u8],
+    signature: Option<&[u8]>,
+) -> Result<String, Box<dyn Error>> {
+    if is_bundle(name) {
+        let (bundle, key) = Bundle::open(bytes, |manifest, signature| {
             Ok(trust.signer(manifest, signature.ok_or(BundleError::UnsignedManifest)?)?)
         })?;
         for file in &bundle.files {
@@ -61,15 +83,28 @@ fn verify(trust: &Trust, file: &Path) -> Result<String, Box<dyn Error>> {
         let files = report::count(bundle.files.len(), "file");
         return Ok(format!("{} {}, {files}, by {}", bundle.manifest.name, bundle.manifest.version, key.name));
     }
-    let signature = std::fs::read(signature_of(file))?;
-    let key = trust.signer(&bytes, &signature)?;
-    covers(key, &name, &bytes)?;
+    let signature = signature.unwrap_or_default();
+    let key = if is_settings(name) {
+        trust.signer_of_file(name, bytes, signature)?
+    } else {
+        trust.signer(bytes, signature)?
+    };
+    covers(key, name, bytes)?;
     Ok(format!("by {}", key.name))
+}
+
+fn is_pack(name: &str) -> bool {
+    name.ends_with(".pack.yaml") || name.ends_with(".pack.yml")
+}
+
+/// Returns true for settings of a policy, whose name alone says whose they are.
+fn is_settings(name: &str) -> bool {
+    !is_pack(name) && Path::new(name).extension().is_some_and(|end| end == "yaml" || end == "yml")
 }
 
 /// Checks that the key is trusted for the policy that a file is of.
 fn covers(key: &TrustedKey, name: &str, bytes: &[u8]) -> Result<(), Box<dyn Error>> {
-    if name.ends_with(".pack.yaml") || name.ends_with(".pack.yml") {
+    if is_pack(name) {
         return match PackFile::parse(bytes)?.policy {
             Some(policy) => Ok(key.covers(&policy, &[])?),
             None => Ok(()),
@@ -78,16 +113,6 @@ fn covers(key: &TrustedKey, name: &str, bytes: &[u8]) -> Result<(), Box<dyn Erro
     let Some((stem, end)) = name.rsplit_once('.') else { return Ok(()) };
     let gates: Vec<GateName> = if end == "wasm" { Inspection::of(bytes)?.gates } else { Vec::new() };
     Ok(key.covers(&PolicyName::parse(stem)?, &gates)?)
-}
-
-fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
 
 struct Line {
