@@ -18,7 +18,7 @@ mod value;
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use portcullis_text::automaton::{Automaton, AutomatonError};
 
 pub(crate) use pack::Pack;
 use pack::Token;
@@ -69,7 +69,7 @@ enum Cue {
 /// The compiled rules.
 #[derive(Debug)]
 pub(crate) struct Credentials {
-    automaton: AhoCorasick,
+    automaton: Automaton,
     cues: Vec<(Cue, String)>,
     tokens: Vec<Token>,
     names: assignment::Names,
@@ -83,7 +83,7 @@ pub(crate) enum CompileError {
     Fixed(String),
     /// The automaton does not fit.
     #[error("the fixed parts do not fit an automaton")]
-    Automaton(#[source] aho_corasick::BuildError),
+    Automaton(#[source] AutomatonError),
 }
 
 impl Credentials {
@@ -115,35 +115,28 @@ impl Credentials {
             (Cue::Curl, "--user "),
         ];
         cues.extend(fixed.map(|(cue, text)| (cue, text.to_owned())));
-        let automaton = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::DFA))
-            .match_kind(MatchKind::Standard)
-            .ascii_case_insensitive(true)
-            .build(cues.iter().map(|(_, text)| text))
-            .map_err(CompileError::Automaton)?;
+        let automaton = Automaton::new(cues.iter().map(|(_, text)| text)).map_err(CompileError::Automaton)?;
         Ok(Self { automaton, cues, tokens: pack.tokens, names })
     }
 
     /// Finds the credentials of `text`, in order and without overlap.
     pub(crate) fn scan(&self, text: &str, strictness: Strictness) -> Vec<Secret> {
         let mut found = Vec::new();
-        for hit in self.automaton.find_overlapping_iter(text) {
-            let Some((cue, fixed)) = self.cues.get(hit.pattern().as_usize()) else { continue };
+        self.automaton.find_all(text.as_bytes(), |index, range| {
+            let Some((cue, fixed)) = self.cues.get(index) else { return };
             let secret = match cue {
-                Cue::Token(index) => {
-                    self.tokens.get(*index).and_then(|token| shape::look(text, hit.range(), fixed, token))
-                }
-                Cue::Name => assignment::look(text, hit.range(), &self.names, strictness),
-                Cue::Header => header::look(text, hit.range(), strictness),
-                Cue::Discord => discord::look(text, hit.range(), fixed),
-                Cue::Url => userinfo::look(text, hit.range(), strictness),
-                Cue::Pem => private_key::look(text, hit.range()),
-                Cue::Putty => private_key::look_putty(text, hit.range()),
-                Cue::Jwt => jwt::look(text, hit.range()),
-                Cue::Curl => header::look_curl(text, hit.range()),
+                Cue::Token(index) => self.tokens.get(*index).and_then(|token| shape::look(text, range, fixed, token)),
+                Cue::Name => assignment::look(text, range, &self.names, strictness),
+                Cue::Header => header::look(text, range, strictness),
+                Cue::Discord => discord::look(text, range, fixed),
+                Cue::Url => userinfo::look(text, range, strictness),
+                Cue::Pem => private_key::look(text, range),
+                Cue::Putty => private_key::look_putty(text, range),
+                Cue::Jwt => jwt::look(text, range),
+                Cue::Curl => header::look_curl(text, range),
             };
             found.extend(secret);
-        }
+        });
         separate(found)
     }
 

@@ -7,6 +7,7 @@
 //!
 //! | module | question |
 //! | --- | --- |
+//! | [`automaton`] | where do fixed texts stand? |
 //! | [`hidden`] | which characters does a person not see? |
 //! | [`normal`] | what do the letters say, look-alikes and entities resolved? |
 //! | [`layer`] | which parts are texts in another encoding? |
@@ -14,6 +15,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod automaton;
 pub mod fold;
 pub mod hidden;
 pub mod layer;

@@ -24,7 +24,8 @@ pub use pattern::PatternError;
 
 use crate::layer::{self, Encoding};
 use crate::normal::Normal;
-use lexicon::Lexicon;
+use anchor::Reach;
+use lexicon::{Entry, Lexicon};
 use literal::{Literals, Meaning, Tags};
 use pattern::{Draft, Pattern, Seen};
 use token::{Flags, Token};
@@ -221,11 +222,14 @@ impl Rules {
             rule.tags.iter().for_each(|tag| tags.insert(tag, index));
         }
         let unanchored = drafts.iter().any(|(_, draft)| draft.anchor().is_none());
-        let anchors = if unanchored {
-            BTreeSet::new()
-        } else {
-            drafts.iter().filter_map(|(_, draft)| draft.anchor()).flatten().cloned().collect()
-        };
+        let mut anchors: BTreeMap<Entry, Reach> = BTreeMap::new();
+        if !unanchored {
+            for (entries, reach) in drafts.iter().filter_map(|(_, draft)| draft.anchor()) {
+                for entry in entries {
+                    anchors.entry(entry.clone()).or_default().widen(reach);
+                }
+            }
+        }
         let entries = drafts.iter().flat_map(|(_, draft)| draft.entries()).cloned().collect();
         let (lexicon, covered) = Lexicon::build(&entries)?;
         let lexemes = covered.values().flatten().copied().max().map_or(0, usize::from) + 1;
@@ -336,14 +340,12 @@ impl Rules {
             Meaning::Rule(rule) => found(rule, range),
             Meaning::Cipher(encoding) if !ciphers.contains(&encoding) => ciphers.push(encoding),
             Meaning::Cipher(_) => {}
-            Meaning::Anchor => anchors.push(range.start),
+            Meaning::Anchor(reach) => anchors.push((range.start, reach)),
         });
         self.tags.scan(text, &mut found);
         if self.unanchored {
             self.scan_words(text, 0..text.len(), names, place, scratch);
         } else {
-            // Found in the order of their ends: longer words may begin before shorter ones that end sooner.
-            anchors.sort_unstable();
             for window in anchor::windows(text, &anchors) {
                 self.scan_words(text, window, names, place, scratch);
             }

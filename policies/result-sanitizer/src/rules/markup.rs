@@ -25,7 +25,7 @@ pub(crate) fn look(index: usize, segment: &Segment, report: &mut Report<'_>) {
         return;
     }
     for opener in OPENERS {
-        for (start, _) in segment.text.match_indices(opener) {
+        for start in memchr::memmem::find_iter(segment.text.as_bytes(), opener) {
             let from = start + opener.len() - 4;
             let Some(rest) = segment.text.get(from..) else { continue };
             let length =

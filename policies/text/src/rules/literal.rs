@@ -1,17 +1,17 @@
 //! Exact strings and tags.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-
+use super::anchor::Reach;
 use super::lexicon::Entry;
+use crate::automaton::{Automaton, AutomatonError};
 use crate::layer::{CUES, Encoding};
 
 /// All literals of a pack in one automaton.
 #[derive(Debug)]
 pub(super) struct Literals {
-    automaton: AhoCorasick,
+    automaton: Automaton,
     /// By pattern: the rule, and which ends must be word boundaries.
     sources: Vec<Source>,
 }
@@ -21,8 +21,8 @@ pub(super) struct Literals {
 pub(super) enum Meaning {
     /// A match of the rule with that index.
     Rule(usize),
-    /// A pattern may match around here.
-    Anchor,
+    /// A pattern may match around here, as far as that.
+    Anchor(Reach),
     /// The text may be turned by a cipher.
     Cipher(Encoding),
 }
@@ -37,10 +37,10 @@ struct Source {
 /// The automaton could not be built.
 #[derive(Debug, thiserror::Error)]
 #[error("the literals do not fit an automaton")]
-pub struct LiteralsError(#[source] aho_corasick::BuildError);
+pub struct LiteralsError(#[source] AutomatonError);
 
 impl Literals {
-    pub(super) fn build(literals: &[(usize, &str)], anchors: &BTreeSet<Entry>) -> Result<Self, LiteralsError> {
+    pub(super) fn build(literals: &[(usize, &str)], anchors: &BTreeMap<Entry, Reach>) -> Result<Self, LiteralsError> {
         let mut sources = Vec::with_capacity(literals.len() + CUES.len());
         let mut texts = Vec::with_capacity(literals.len() + CUES.len());
         let ciphers = CUES.iter().map(|(cue, encoding)| (Meaning::Cipher(*encoding), *cue));
@@ -58,16 +58,11 @@ impl Literals {
             });
             texts.push(text);
         }
-        for anchor in anchors {
-            sources.push(Source { meaning: Meaning::Anchor, left: true, right: !anchor.prefix });
+        for (anchor, reach) in anchors {
+            sources.push(Source { meaning: Meaning::Anchor(*reach), left: true, right: !anchor.prefix });
             texts.push(anchor.word.clone());
         }
-        let automaton = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::DFA))
-            .match_kind(MatchKind::Standard)
-            .ascii_case_insensitive(true)
-            .build(&texts)
-            .map_err(LiteralsError)?;
+        let automaton = Automaton::new(&texts).map_err(LiteralsError)?;
         Ok(Self { automaton, sources })
     }
 
@@ -79,14 +74,14 @@ impl Literals {
                 .and_then(|offset| bytes.get(offset))
                 .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
         };
-        for hit in self.automaton.find_overlapping_iter(text) {
-            let Some(source) = self.sources.get(hit.pattern().as_usize()) else { continue };
-            let cut_left = source.left && word(hit.start().checked_sub(1));
-            let cut_right = source.right && word(Some(hit.end()));
+        self.automaton.find_all(bytes, |index, range| {
+            let Some(source) = self.sources.get(index) else { return };
+            let cut_left = source.left && word(range.start.checked_sub(1));
+            let cut_right = source.right && word(Some(range.end));
             if !cut_left && !cut_right {
-                found(source.meaning, hit.range());
+                found(source.meaning, range);
             }
-        }
+        });
     }
 }
 
@@ -115,9 +110,7 @@ impl Tags {
         }
         let bytes = text.as_bytes();
         let mut from = 0;
-        while let Some(open) =
-            bytes.get(from..).and_then(|rest| rest.iter().position(|byte| matches!(byte, b'<' | b'[')))
-        {
+        while let Some(open) = bytes.get(from..).and_then(|rest| memchr::memchr2(b'<', b'[', rest)) {
             let start = from + open;
             from = start + 1;
             let angle = bytes.get(start) == Some(&b'<');

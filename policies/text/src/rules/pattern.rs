@@ -17,7 +17,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::anchor;
+use super::anchor::{self, Reach};
 use super::lexicon::{Entry, Lexeme};
 use super::token::{Flags, Token};
 
@@ -181,6 +181,16 @@ enum Shape {
     Gap { most: u32, across: bool },
 }
 
+impl Shape {
+    /// Returns how many tokens it looks at, at most.
+    const fn width(self) -> u32 {
+        match self {
+            Self::One | Self::Optional | Self::Not => 1,
+            Self::Gap { most, .. } => most,
+        }
+    }
+}
+
 #[derive(Debug, Default)]
 struct Choice {
     entries: BTreeSet<Entry>,
@@ -254,15 +264,22 @@ impl Draft {
         self.elements.iter().flat_map(|(_, choice)| &choice.entries)
     }
 
-    /// The words of which a match must have one, of the element where they are rarest; nothing where every element may
-    /// be a common word or a mere shape.
-    pub(super) fn anchor(&self) -> Option<&BTreeSet<Entry>> {
-        let elements =
-            self.elements.iter().filter(|(shape, choice)| *shape == Shape::One && choice.any == Flags::default());
-        elements
-            .filter_map(|(_, choice)| Some((anchor::rarity(&choice.entries)?, &choice.entries)))
-            .min_by_key(|(rarity, _)| *rarity)
-            .map(|(_, entries)| entries)
+    /// The words of which a match must have one, of the element where they are rarest, and how many tokens a match may have
+    /// around it; nothing where every element may be a common word or a mere shape.
+    pub(super) fn anchor(&self) -> Option<(&BTreeSet<Entry>, Reach)> {
+        let elements = self.elements.iter().enumerate();
+        let elements = elements.filter(|(_, (shape, choice))| *shape == Shape::One && choice.any == Flags::default());
+        let rarest = elements
+            .filter_map(|(index, (_, choice))| Some((anchor::rarity(&choice.entries)?, index, &choice.entries)))
+            .min_by_key(|(rarity, ..)| *rarity);
+        let width = |elements: Option<&[(Shape, Choice)]>| {
+            elements.unwrap_or_default().iter().map(|(shape, _)| shape.width()).sum()
+        };
+        rarest.map(|(_, index, entries)| {
+            let reach =
+                Reach { before: width(self.elements.get(..index)), after: width(self.elements.get(index + 1..)) };
+            (entries, reach)
+        })
     }
 
     /// Compiles the pattern against the numbered words.

@@ -155,7 +155,7 @@ pub(super) fn tokens(text: &str, window: Range<usize>, lexicon: &Lexicon, names:
     }
 }
 
-const fn word_byte(byte: u8) -> bool {
+pub(super) const fn word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
