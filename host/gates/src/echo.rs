@@ -5,9 +5,9 @@
 //!
 //! - A *value*: a short argument as a whole, and what looks like an address in it, by plain search. It finds what stands
 //!   between word boundaries, however short, and no content can make it miss.
-//! - *Fragments* of longer texts, by fingerprints: hashes of all runs of six bytes, of which winnowing keeps one in each
-//!   five (Schleimer, Wilkerson, Aiken: Winnowing, SIGMOD 2003). Every common part of at least ten bytes contains a kept
-//!   one; each hit is compared with the text itself, so that what is told is a fact.
+//! - *Fragments* of longer texts, by fingerprints: of all runs of six bytes winnowing keeps at least one of any five in a
+//!   row (Schleimer, Wilkerson, Aiken: Winnowing, SIGMOD 2003). Every common part of at least ten bytes contains one that
+//!   is kept of either text; around each that both have the texts are compared, so that what is told is a fact.
 //!
 //! Arguments are looked at as they are, backwards, and decoded from base64, hex and percent encoding. A text that is
 //! JSON or laid out as YAML is taken apart into its leaves, so that the host can tell a value that is a whole leaf (a
@@ -30,7 +30,7 @@ use portcullis_model::{Echo, Encoding, Role, Segment, Span};
 
 use crate::session::Marked;
 use fold::fold;
-use index::{Hit, Index};
+use index::{Effort, Hit, Index};
 use layout::leaves;
 use probe::{Probe, Probes};
 
@@ -70,11 +70,17 @@ impl Echoes {
                 .filter(|marked| marked.pointer.as_ref().is_none_or(|pointer| *pointer == segment.pointer))
                 .map(|marked| marked.fact.name.as_str());
             let labels = self.index.labels(names);
-            if labels == 0 {
+            let structured = segment.role == Role::Structured;
+            if labels == 0 || !self.index.take(&segment.text, structured, source, labels) {
                 continue;
             }
-            for leaf in leaves(&segment.text, segment.role == Role::Structured) {
-                let folded = fold(&leaf.text);
+            if self.index.has_no_room() {
+                self.index.note_left_out();
+                continue;
+            }
+            for leaf in leaves(&segment.text, structured) {
+                // A byte more than there is room for tells that some were left out.
+                let folded = fold(&leaf.text, self.index.room() + 1);
                 if folded.len() >= SHORTEST_VALUE {
                     self.index.add(&folded, leaf.structured, source, labels);
                 }
@@ -88,17 +94,17 @@ impl Echoes {
         if self.index.is_empty() {
             return found;
         }
-        let mut probes = Probes::default();
+        let (mut probes, mut effort) = (Probes::default(), Effort::default());
         for (number, segment) in (0_u32..).zip(arguments) {
             for probe in probes.of(&segment.text) {
-                self.look_up(number, &probe, &mut found);
+                self.look_up((number, &segment.text), &probe, &mut effort, &mut found);
             }
         }
-        found.incomplete |= probes.cut_short();
+        found.incomplete |= probes.cut_short() || effort.is_spent();
         found
     }
 
-    fn look_up(&self, segment: u32, probe: &Probe, found: &mut Found) {
+    fn look_up(&self, (segment, text): (u32, &str), probe: &Probe, effort: &mut Effort, found: &mut Found) {
         let bytes = probe.folded.text.as_bytes();
         let mut whole = false;
         for range in probe.values() {
@@ -107,12 +113,12 @@ impl Echoes {
             };
             for hit in self.index.values(value) {
                 whole |= range.len() == bytes.len();
-                self.tell(segment, probe.span(&range), probe.encoding, hit, found);
+                self.tell(segment, probe.span(&range, text), probe.encoding, hit, found);
             }
         }
         if !whole {
-            for (range, hit) in self.index.fragments(bytes) {
-                self.tell(segment, probe.span(&range), probe.encoding, hit, found);
+            for (range, hit) in self.index.fragments(bytes, effort) {
+                self.tell(segment, probe.span(&range, text), probe.encoding, hit, found);
             }
         }
     }

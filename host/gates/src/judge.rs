@@ -81,7 +81,7 @@ pub(crate) async fn pass<P: Payload>(
         Ok(outcome) => outcome,
         Err(refused) => return Err(passage.refuse(refused).await),
     };
-    let texts = labelled_texts(context, &payload, &outcome);
+    let texts = labelled_texts(context, &payload, &mut outcome);
     if let Some((document, _)) = payload.editable() {
         outcome.fenced = put_up(&outcome.fences, document) > 0;
     }
@@ -97,13 +97,22 @@ pub(crate) async fn pass<P: Payload>(
 
 /// Returns the texts that the session is to recognise later: of a labelled result, where a policy of the call gate reads
 /// labels. As they were before the host put fences up, which are no words of the source.
-fn labelled_texts<P: Payload>(context: &Context, payload: &P, outcome: &Outcome) -> Vec<Segment> {
+fn labelled_texts<P: Payload>(context: &Context, payload: &P, outcome: &mut Outcome) -> Vec<Segment> {
     if P::GATE != GateName::Result || outcome.labels.is_empty() || !context.set.reads_echoes() {
         return Vec::new();
     }
-    match payload.subject() {
-        Ok(Segmented { subject: Subject::Result(subject), .. }) => subject.segments,
-        Ok(_) | Err(TooLarge) => Vec::new(),
+    // What the last round judged is what passes; nothing was judged where the last set has no policies here.
+    let judged = outcome.judged.take();
+    judged.or_else(|| payload.subject().ok().and_then(|segmented| texts(segmented.subject))).unwrap_or_default()
+}
+
+/// Returns the texts of a result.
+fn texts(subject: Subject) -> Option<Vec<Segment>> {
+    match subject {
+        Subject::Result(subject) => Some(subject.segments),
+        Subject::Config(_) | Subject::Environment(_) | Subject::Listing(_) | Subject::Call(_) | Subject::Request(_) => {
+            None
+        }
     }
 }
 
@@ -294,10 +303,13 @@ async fn run_round<P: Payload>(
         };
     }
     passage.records.extend(heard.into_iter().map(|(heard, cost)| heard.into_record(round, cost)));
-    match refused {
-        Some(refused) => Err(refused),
-        None => changed,
+    if let Some(refused) = refused {
+        return Err(refused);
     }
+    if !outcome.labels.is_empty() {
+        outcome.judged = texts(subject);
+    }
+    changed
 }
 
 fn edit<P: Payload>(

@@ -1,64 +1,142 @@
 //! The form in which texts are compared: lower case, white space run together.
 
-/// A folded text, with where each byte of it comes from.
+use std::ops::Range;
+
+/// A folded text, with where it comes from.
 #[derive(Debug, Default)]
 pub(super) struct Folded {
     pub(super) text: String,
-    /// For each byte of the text: where its character begins and ends in the original.
-    origin: Vec<(u32, u32)>,
+    /// Where the folded text is not as far along as before: a byte of it, and where that comes from. From there on both go
+    /// on alike.
+    shifts: Vec<(usize, usize)>,
 }
 
 impl Folded {
-    /// Folds a text that stands nowhere as it is.
-    pub(super) fn without_origin(text: &str) -> Self {
-        Self { text: fold(text), origin: Vec::new() }
+    /// Keeps a folded text that stands nowhere as it is.
+    pub(super) fn without_origin(text: String) -> Self {
+        Self { text, shifts: Vec::new() }
     }
 
-    /// Returns where a range of the text stands in the original; everything where the range is empty.
-    pub(super) fn origin(&self, range: &std::ops::Range<usize>) -> (u32, u32) {
-        let first = self.origin.get(range.start).map_or(0, |(start, _)| *start);
-        let last = range.end.checked_sub(1).and_then(|last| self.origin.get(last)).map_or(first, |(_, end)| *end);
-        (first, last.max(first))
+    /// Returns where a range of the folded text stands in the original, in whole characters.
+    pub(super) fn origin(&self, range: &Range<usize>, original: &str) -> (u32, u32) {
+        let first = original.floor_char_boundary(self.origin_of(range.start));
+        let last = range.end.checked_sub(1).map_or(first, |last| original.ceil_char_boundary(self.origin_of(last) + 1));
+        (narrow(first), narrow(last.max(first)))
+    }
+
+    fn origin_of(&self, index: usize) -> usize {
+        let after = self.shifts.partition_point(|(folded, _)| *folded <= index);
+        let shift = after.checked_sub(1).and_then(|before| self.shifts.get(before));
+        shift.map_or(index, |(folded, original)| original + (index - folded))
+    }
+
+    /// Notes where the next byte of the folded text comes from.
+    fn note(&mut self, start: usize) {
+        if self.origin_of_next() != start {
+            self.shifts.push((self.text.len(), start));
+        }
+    }
+
+    fn origin_of_next(&self) -> usize {
+        let index = self.text.len();
+        self.shifts.last().map_or(index, |(folded, original)| original + (index - folded))
     }
 }
 
-/// Folds a text.
-pub(super) fn fold(text: &str) -> String {
-    let mut folded = String::with_capacity(text.len());
-    run(text, |character, _, _| folded.push(character));
+/// Folds a text, as far as is needed for so many bytes.
+pub(super) fn fold(text: &str, most: usize) -> String {
+    let mut folded = String::with_capacity(text.len().min(most));
+    if text.is_ascii() {
+        words(text, |piece, _| {
+            folded.push_str(piece);
+            folded.len() < most
+        });
+        folded.truncate(most);
+        folded.make_ascii_lowercase();
+    } else {
+        characters(text, |character, _| {
+            folded.push(character);
+            folded.len() < most
+        });
+    }
     folded
 }
 
 /// Folds a text and keeps where everything comes from.
 pub(super) fn fold_with_origin(text: &str) -> Folded {
-    let mut folded = Folded::default();
-    run(text, |character, start, end| {
-        folded.text.push(character);
-        let place = (u32::try_from(start).unwrap_or(u32::MAX), u32::try_from(end).unwrap_or(u32::MAX));
-        folded.origin.resize(folded.text.len(), place);
-    });
+    let mut folded = Folded { text: String::with_capacity(text.len()), shifts: Vec::new() };
+    if text.is_ascii() {
+        words(text, |piece, start| {
+            folded.note(start);
+            folded.text.push_str(piece);
+            true
+        });
+        folded.text.make_ascii_lowercase();
+    } else {
+        characters(text, |character, start| {
+            folded.note(start);
+            folded.text.push(character);
+            true
+        });
+    }
     folded
 }
 
-/// Gives out the folded characters, each with where it begins and ends in the original. White space at either end is
-/// left out.
-fn run(text: &str, mut push: impl FnMut(char, usize, usize)) {
-    let mut space: Option<(usize, usize)> = None;
+/// Gives out the words of an ASCII text and single spaces between them, each with where it begins, until told to stop.
+fn words(text: &str, mut push: impl FnMut(&str, usize) -> bool) {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let bytes = text.as_bytes();
+    let mut end = 0;
+    while let Some(begins) = bytes.get(end..).and_then(|rest| rest.iter().position(|byte| !is_space(byte))) {
+        let (space, start) = (end, end + begins);
+        let length = bytes.get(start..).and_then(|rest| rest.iter().position(is_space));
+        end = length.map_or(bytes.len(), |length| start + length);
+        let goes_on = space == 0 || push(" ", space);
+        if !goes_on || !push(text.get(start..end).unwrap_or_default(), start) {
+            return;
+        }
+    }
+}
+
+/// Returns the folded form of a text that is read backwards, given its folded form.
+pub(super) fn fold_backwards(text: &str, folded: &str) -> String {
+    if text.is_ascii() {
+        // Here it is the same thing; a letter whose lower case is two characters would come out in another order.
+        let mut bytes = folded.as_bytes().to_vec();
+        bytes.reverse();
+        String::from_utf8(bytes).unwrap_or_default()
+    } else {
+        fold(&text.chars().rev().collect::<String>(), usize::MAX)
+    }
+}
+
+fn narrow(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}
+
+/// Gives out the folded characters, each with where it begins in the original, until it is told to stop. White space at
+/// either end is left out.
+fn characters(text: &str, mut push: impl FnMut(char, usize) -> bool) {
+    let mut space: Option<usize> = None;
     let mut begun = false;
     for (start, character) in text.char_indices() {
-        let end = start + character.len_utf8();
         if character.is_whitespace() {
-            space = space.or(begun.then_some((start, end)));
+            space = space.or(begun.then_some(start));
             continue;
         }
-        if let Some((start, end)) = space.take() {
-            push(' ', start, end);
+        if let Some(start) = space.take()
+            && !push(' ', start)
+        {
+            return;
         }
         begun = true;
-        if character.is_ascii() {
-            push(character.to_ascii_lowercase(), start, end);
+        let goes_on = if character.is_ascii() {
+            push(character.to_ascii_lowercase(), start)
         } else {
-            character.to_lowercase().for_each(|lower| push(lower, start, end));
+            character.to_lowercase().all(|lower| push(lower, start))
+        };
+        if !goes_on {
+            return;
         }
     }
 }

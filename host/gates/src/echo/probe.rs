@@ -7,7 +7,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use portcullis_model::Encoding;
 
-use super::fold::{Folded, fold_with_origin};
+use super::fold::{Folded, fold, fold_backwards, fold_with_origin};
 use super::{LONGEST_VALUE, SHORTEST_VALUE};
 
 /// Bytes of arguments that are looked at: a long letter. Beyond it echoes may be missing.
@@ -40,9 +40,9 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// Returns where a range of the folded text stands in the argument.
-    pub(super) fn span(&self, range: &Range<usize>) -> (u32, u32) {
-        self.place.unwrap_or_else(|| self.folded.origin(range))
+    /// Returns where a range of the folded text stands in the argument that it was made of.
+    pub(super) fn span(&self, range: &Range<usize>, argument: &str) -> (u32, u32) {
+        self.place.unwrap_or_else(|| self.folded.origin(range, argument))
     }
 
     /// Returns what is searched for as a whole.
@@ -80,23 +80,24 @@ impl Probes {
         if text.len() < SHORTEST_VALUE {
             return Vec::new();
         }
-        let mut probes = vec![self.probe(fold_with_origin(text), Encoding::Plain, None)];
-        let whole = (0, u32::try_from(text.len()).unwrap_or(u32::MAX));
-        let mut decoded = |this: &mut Self, words: &str, encoding, place| {
-            let folded = Folded::without_origin(words);
-            probes.push(this.probe(folded, encoding, Some(place)));
+        let plain = fold_with_origin(text);
+        let backwards = fold_backwards(text, &plain.text);
+        let mut probes = vec![self.probe(plain, Encoding::Plain, None)];
+        let whole = (0, narrow(text.len()));
+        let mut decoded = |this: &mut Self, folded, encoding, place| {
+            probes.push(this.probe(Folded::without_origin(folded), encoding, Some(place)));
         };
-        decoded(self, &text.chars().rev().collect::<String>(), Encoding::Reversed, whole);
+        decoded(self, backwards, Encoding::Reversed, whole);
         if let Some(words) = percent(text) {
-            decoded(self, &words, Encoding::Percent, whole);
+            decoded(self, fold(&words, usize::MAX), Encoding::Percent, whole);
         }
         for (range, run) in runs(text, |byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_'))
         {
             let place = (narrow(range.start), narrow(range.end));
             if let Some(words) = hex(run) {
-                decoded(self, &words, Encoding::Hex, place);
+                decoded(self, fold(&words, usize::MAX), Encoding::Hex, place);
             } else if let Some(words) = base64(run) {
-                decoded(self, &words, Encoding::Base64, place);
+                decoded(self, fold(&words, usize::MAX), Encoding::Base64, place);
             }
         }
         probes

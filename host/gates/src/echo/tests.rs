@@ -159,6 +159,69 @@ fn arguments_beyond_the_bound_are_said_to_be_left_out() {
     assert!(found.incomplete && found.echoes.is_empty());
 }
 
+/// Bytes that were compared for an argument.
+fn compared(echoes: &Echoes, argument: &str) -> usize {
+    let (mut probes, mut effort, mut found) = (Probes::default(), Effort::default(), Found::default());
+    for probe in probes.of(argument) {
+        echoes.look_up((0, argument), &probe, &mut effort, &mut found);
+    }
+    effort.spent()
+}
+
+#[test]
+fn a_text_that_repeats_itself_is_compared_a_few_dozen_times_and_found_as_a_whole() {
+    let lines = "the quick brown fox jumps over the lazy dog, \"quoted\" and so on;\n";
+    for text in [lines.repeat(150), "a".repeat(10_000), "ab ".repeat(3_000), "0123456789".repeat(1_000)] {
+        let echoes = learned(&[&text]);
+        let longest = found(&echoes, &text).into_iter().map(|echo| echo.length).max().unwrap();
+        assert!(longest as usize + 2 >= text.trim().len(), "{longest} of {}", text.len());
+        let bound = 64 * text.len();
+        assert!(compared(&echoes, &text) <= bound, "{} of {bound}: {}", compared(&echoes, &text), &text[..20]);
+        // Half of it, and more than there is of it.
+        let half = &text[..text.len() / 2];
+        assert!(found(&echoes, half).iter().any(|echo| echo.length as usize + 2 >= half.trim().len()));
+        let double = text.repeat(2);
+        assert!(compared(&echoes, &double) <= 64 * double.len());
+        let told: u32 = found(&echoes, &double).iter().map(|echo| echo.length).sum();
+        assert!(told as usize >= double.len() - 200, "{told} of {}", double.len());
+    }
+}
+
+#[test]
+fn what_is_compared_for_one_call_has_a_bound_and_it_shows_where_that_was_hit() {
+    // Many texts that share a long beginning, and an argument that goes on beginning.
+    let start = "once upon a time there was a king who had ".repeat(180);
+    let mut echoes = Echoes::default();
+    for number in 0..30 {
+        let text = format!("{start}{number} daughters");
+        echoes.learn(&[marked("read:untrusted", "t")], &[segment("/a", Role::Text, &text)]);
+    }
+    let argument = start.repeat(8);
+    assert!(compared(&echoes, &argument) <= 256 * argument.len(), "{}", compared(&echoes, &argument));
+    let (mut probes, mut effort, mut found) = (Probes::default(), Effort::within(100_000), Found::default());
+    for probe in probes.of(&argument) {
+        echoes.look_up((0, &argument), &probe, &mut effort, &mut found);
+    }
+    assert!(effort.is_spent() && !found.echoes.is_empty());
+}
+
+#[test]
+fn a_text_that_repeats_a_phrase_hides_no_other_text_with_it() {
+    let echoes =
+        learned(&["the account number is 4711-0815-2342 and so on", &"the account number is not known. ".repeat(500)]);
+    let echo = found(&echoes, "Please note: the account number is 4711-0815-2342, thank you.");
+    assert!(echo.iter().any(|echo| echo.text == 0 && echo.length >= 36), "{echo:?}");
+}
+
+#[test]
+fn a_part_of_a_word_without_end_is_told_by_its_bytes() {
+    let token: String =
+        (0..500_u32).map(|number| char::from(b'a' + u8::try_from(number * number % 23 % 26).unwrap())).collect();
+    let echoes = learned(&[&format!("the token is {token} and no other one")]);
+    let echoes = found(&echoes, &format!("zz{}", &token[100..400]));
+    assert_eq!(echoes.iter().map(|echo| echo.length).max(), Some(300));
+}
+
 proptest::proptest! {
     #[test]
     fn any_common_part_of_ten_bytes_or_more_is_found(before in "[a-z ]{0,40}", part in "[0-9]{10,30}", after in "[a-z ]{0,40}") {
@@ -166,6 +229,24 @@ proptest::proptest! {
         let argument = format!("{after} :: {part} :: {before}{}", "w".repeat(300));
         let known = |echo: &Echo| argument[echo.span.start as usize..echo.span.end as usize].contains(&part);
         proptest::prop_assert!(found(&echoes, &argument).iter().any(known));
+    }
+
+    #[test]
+    fn a_common_part_is_found_beside_any_that_comes_before_it(words in proptest::collection::vec("[a-c]{3,8}", 1..30), part in "[0-9]{10,20}") {
+        // Few letters, so that much is in common by chance.
+        let echoes = learned(&[&format!("{} {part} {}", words.join(" "), words.join("  "))]);
+        let argument = format!("{} {part} {}", words.concat(), words.join(" "));
+        let known = |echo: &Echo| argument[echo.span.start as usize..echo.span.end as usize].contains(&part);
+        proptest::prop_assert!(found(&echoes, &argument).iter().any(known));
+    }
+
+    #[test]
+    fn spans_in_the_original_are_those_of_what_is_told(text in "[aAéÄßİ \t\n]{0,60}", part in "[a-zA-ZÄÖ]{12,20}") {
+        let echoes = learned(&[&format!("x {part} y")]);
+        let argument = format!("{text} {part} {text}");
+        let all = echoes.find(&[segment("/to", Role::Argument, &argument)]).echoes;
+        let said = |echo: &Echo| argument[echo.span.start as usize..echo.span.end as usize].to_lowercase();
+        proptest::prop_assert!(all.iter().any(|echo| said(echo).contains(&part.to_lowercase())), "{all:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use portcullis_model::json::Object;
-use portcullis_model::{Digest, GateName};
+use portcullis_model::{Digest, GateName, Segment};
 
 use crate::approval::Asked;
 use crate::chain::{Heard, Stance, join_extensions};
@@ -25,6 +25,8 @@ pub(crate) struct Outcome {
     pub(crate) edited: bool,
     pub(crate) rounds: u32,
     pub(crate) digests: Arc<[Digest]>,
+    /// The texts of a result as the last round judged them, where something labelled them.
+    pub(crate) judged: Option<Vec<Segment>>,
 }
 
 impl Outcome {
