@@ -43,7 +43,7 @@ pub use error::{CallError, CloseReason};
 pub use hello::Hello;
 pub use list::{Excluded, Incomplete, ListMethod, Listing};
 pub use options::{CallOptions, ConnectOptions};
-pub use peer::{BoxFuture, Peer};
+pub use peer::{BoxFuture, CallerId, Peer};
 pub use shared::Counters;
 
 pub(crate) use headers::{Binding, Bindings, bindings};

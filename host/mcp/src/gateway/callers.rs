@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::downstream::Outlet;
+use crate::upstream::CallerId;
 
 /// The calls that are running at a server.
 #[derive(Default)]
@@ -50,6 +51,11 @@ impl Callers {
         running.sessions.get(&session)?.outlets.last_key_value().and_then(|(_, outlet)| outlet.clone())
     }
 
+    /// Returns where goes what the server says to that call of a session; nothing where it is over.
+    pub(crate) fn outlet_of(&self, caller: CallerId) -> Option<Outlet> {
+        self.running().sessions.get(&caller.session)?.outlets.get(&caller.call)?.clone()
+    }
+
     /// Waits until no call is running.
     pub(crate) async fn drained(&self) {
         loop {
@@ -82,6 +88,13 @@ pub(crate) struct CallGuard {
     callers: Arc<Callers>,
     session: u64,
     number: u64,
+}
+
+impl CallGuard {
+    /// Returns which of its session's calls it is.
+    pub(crate) fn call(&self) -> u64 {
+        self.number
+    }
 }
 
 impl Drop for CallGuard {

@@ -21,8 +21,8 @@ use crate::method::{Listable, Verb};
 use crate::transport::http::{HttpFailure, HttpSetupError};
 use crate::transport::stdio::{SpawnError, StderrSink};
 use crate::upstream::{
-    BoxFuture, CallError, CallOptions, CloseReason, ConnectError, ConnectFailure, ConnectOptions, Eras, Incomplete,
-    ListMethod, Peer, Upstream,
+    BoxFuture, CallError, CallOptions, CallerId, CloseReason, ConnectError, ConnectFailure, ConnectOptions, Eras,
+    Incomplete, ListMethod, Peer, Upstream,
 };
 
 /// Makes the place where lines of a server's standard error are kept.
@@ -161,13 +161,18 @@ impl Peer for PeerAdapter {
 
     fn request_of(
         &self,
-        caller: Option<u64>,
+        caller: Option<CallerId>,
         method: String,
         params: Option<Value>,
         key: Option<String>,
     ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
         let params = params.unwrap_or_else(|| Object::new().into());
         Box::pin(async move { self.peer.request_of(caller, &method, params, key.as_deref()).await })
+    }
+
+    fn notification_of(&self, caller: CallerId, method: String, params: Option<Value>) {
+        let params = params.unwrap_or_else(|| Object::new().into());
+        self.peer.notification_of(caller, &method, params);
     }
 
     fn notification(&self, method: String, params: Option<Value>) {
@@ -231,8 +236,8 @@ impl Link for UpstreamLink {
                 return self.upstream.request(method, Some(&params.into())).await.map_err(translate);
             }
             let limit = self.server.options().timeout;
-            let Caller { session, capabilities, progress } = caller;
-            let caller = Some(session);
+            let Caller { session, call: running, capabilities, progress } = caller;
+            let caller = Some(CallerId { session, call: running });
             let options =
                 CallOptions { timeout: Some(limit), takes_task, caller, capabilities, ..CallOptions::default() };
             let Some(on_progress) = progress else {

@@ -72,7 +72,7 @@ impl Delivery<'_> {
                 Err(Held(left)) => return Err(held_back(server, left, as_tool)),
             };
             server.usage.note_sent(self.route.kind, &self.route.name, &self.call.get().params);
-            let mut outcome = self.send(&connected).await;
+            let mut outcome = self.send(&connected, guard.call()).await;
             // A server that wants a page opened first has done nothing yet.
             let mut pages = Pages::Stand;
             for _ in 0..MOST_TIMES {
@@ -80,7 +80,7 @@ impl Delivery<'_> {
                 if !matches!(pages, Pages::Opened) {
                     break;
                 }
-                outcome = self.send(&connected).await;
+                outcome = self.send(&connected, guard.call()).await;
             }
             drop(guard);
             server.usage.note_outcome(&outcome);
@@ -135,10 +135,11 @@ impl Delivery<'_> {
     }
 
     /// Sends the call and waits for its answer, which comes after all that the server said before it.
-    async fn send(&self, connected: &Connected) -> Result<Answer, LinkError> {
+    async fn send(&self, connected: &Connected, call: u64) -> Result<Answer, LinkError> {
         let running = self.token.as_ref().map(|token| (token, Arc::new(())));
         let caller = Caller {
             session: self.session.number,
+            call,
             capabilities: self.fleet.declared_by(self.session, &self.route.server.options()),
             progress: running.as_ref().map(|(token, running)| self.on_progress(Value::clone(token), running)),
         };

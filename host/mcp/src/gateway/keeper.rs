@@ -207,7 +207,7 @@ async fn start(
     note_ready(server, &*connected.link, began.elapsed(), &raw);
     gateway.note_progress();
     gateway.greet(&*connected.link).await;
-    Fleet::subscribe_anew(server, &connected);
+    gateway.subscribe_anew(server, &connected);
     Ok((connected, raw))
 }
 

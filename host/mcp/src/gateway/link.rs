@@ -108,6 +108,8 @@ pub(crate) struct Pages {
 pub(crate) struct Caller {
     /// The number of its session.
     pub(crate) session: u64,
+    /// Which of its running calls it is.
+    pub(crate) call: u64,
     /// What its client can do, where that is something else than the server was connected for. Servers of the stateless era
     /// are told with every call.
     pub(crate) capabilities: Option<Value>,

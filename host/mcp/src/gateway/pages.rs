@@ -53,7 +53,8 @@ impl Fleet {
             document.insert("mode", "url");
             let kind = RequestKind::ElicitationUrl(url.to_owned());
             let method = ElicitationCreateRequestMethod::VALUE;
-            match peer::ask(self, session, server, (method, None), kind, document.into()).await {
+            let outlet = server.outlet_to(session.number, None);
+            match peer::ask(self, (session, outlet), server, (method, None), kind, document.into()).await {
                 Ok(answer) if answer.get("action").and_then(Value::as_str) == Some("accept") => {}
                 Ok(_) => return Pages::Declined,
                 Err(_) => return Pages::Stand,

@@ -17,6 +17,7 @@ use crate::approver::shown;
 use crate::downstream::{AskError, ClientSession, LogLevel, Outlet, Question, own_code};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{ServerMethod, ServerNotification};
+use crate::upstream::CallerId;
 
 /// A person is given so long to answer a server's question.
 const ELICITATION_LIMIT: Duration = Duration::from_mins(5);
@@ -47,10 +48,10 @@ impl ServerPeer {
         self.request_of(None, method, params, key).await
     }
 
-    /// As [`ServerPeer::request`], for a request that belongs to the call of the session of that number, where one is named.
+    /// As [`ServerPeer::request`], for a request that belongs to that call, where one is named.
     pub(crate) async fn request_of(
         &self,
-        caller: Option<u64>,
+        caller: Option<CallerId>,
         method: &str,
         mut params: Value,
         key: Option<&str>,
@@ -62,8 +63,8 @@ impl ServerPeer {
             (_, None) => return Err(ErrorObject::new(code::METHOD_NOT_FOUND, "this method is not offered")),
         };
         let fleet = self.fleet.upgrade().ok_or_else(|| not_offered(capability))?;
-        let caller = caller.or_else(|| Some(fleet.shared.tasks.related(&self.server, &mut params)?.session));
-        let found = match caller {
+        let of_task = |params: &mut Value| fleet.shared.tasks.related(&self.server, params).map(|task| task.session);
+        let found = match caller.map(|caller| caller.session).or_else(|| of_task(&mut params)) {
             Some(caller) => fleet.session(caller).map(|session| (session, Addressed::ByCall)),
             None => fleet.session_of(&self.server, capability),
         };
@@ -83,7 +84,8 @@ impl ServerPeer {
                 "this elicitation is of no mode that exists, or lacks its URL",
             ));
         };
-        let outcome = ask(&fleet, &session, &self.server, (method, key), kind_of_request, params).await;
+        let outlet = self.server.outlet_to(session.number, caller);
+        let outcome = ask(&fleet, (&session, outlet), &self.server, (method, key), kind_of_request, params).await;
         if kind == ServerMethod::CreateMessage {
             ask::count_rounds(&self.server.tool_rounds, outcome.as_ref().ok());
         }
@@ -101,21 +103,31 @@ impl ServerPeer {
 
     /// Takes a notification of the server. Never waits.
     pub(crate) fn notification(&self, method: &str, params: Value) {
+        self.notification_from(None, method, params);
+    }
+
+    /// As [`ServerPeer::notification`], for one that came on the stream of the answer to that call: what is logged there is
+    /// for whoever made it, and nobody else.
+    pub(crate) fn notification_of(&self, caller: CallerId, method: &str, params: Value) {
+        self.notification_from(Some(caller), method, params);
+    }
+
+    fn notification_from(&self, caller: Option<CallerId>, method: &str, params: Value) {
         match ServerNotification::parse(method) {
             ServerNotification::ToolsListChanged => self.server.wishes.add(|wanted| wanted.tools = true),
             ServerNotification::PromptsListChanged => self.server.wishes.add(|wanted| wanted.prompts = true),
             ServerNotification::ResourcesListChanged => self.server.wishes.add(|wanted| wanted.resources = true),
-            ServerNotification::ResourceUpdated => self.pass_on(method, params, |session, params| {
+            ServerNotification::ResourceUpdated => self.pass_on(None, method, params, |session, params| {
                 let uri = params.get("uri").and_then(Value::as_str);
                 uri.is_some_and(|uri| self.server.subscribers.has(session.number, uri))
             }),
-            ServerNotification::Message => self.pass_on(method, params, |session, params| {
+            ServerNotification::Message => self.pass_on(caller, method, params, |session, params| {
                 let level = params.get("level").and_then(Value::as_str).and_then(LogLevel::parse);
                 session.wants(level.unwrap_or(LogLevel::Info))
             }),
             ServerNotification::ElicitationComplete => {
                 // The stateless era has no such notification; its way drops it.
-                self.pass_on(method, params, |session, _| session.declares("elicitation"));
+                self.pass_on(None, method, params, |session, _| session.declares("elicitation"));
             }
             ServerNotification::TaskStatus => self.tell_of_task(method, params),
             // Progress that belongs to a running call reaches it by the link; any other belongs to nothing.
@@ -124,18 +136,27 @@ impl ServerPeer {
     }
 
     /// Has a notification pass through the result gate to the sessions that want it, in the order of arrival.
-    fn pass_on(&self, method: &str, params: Value, wanted: impl Fn(&ClientSession, &Value) -> bool) {
+    fn pass_on(
+        &self,
+        caller: Option<CallerId>,
+        method: &str,
+        params: Value,
+        wanted: impl Fn(&ClientSession, &Value) -> bool,
+    ) {
         let Some(fleet) = self.fleet.upgrade() else {
             return;
         };
         // What is logged during a call belongs to it, as far as anybody can tell.
         let is_log = ServerNotification::parse(method) == ServerNotification::Message;
         let with_outlet = |session: Arc<ClientSession>| {
-            let outlet = if is_log { self.server.outlet_to(session.number) } else { None };
+            let outlet = if is_log { self.server.outlet_to(session.number, caller) } else { None };
             (session, outlet)
         };
-        let sessions = fleet.sessions().into_iter().chain(fleet.addressee(&self.server));
-        let to = sessions.filter(|session| wanted(session, &params)).map(with_outlet).collect();
+        let sessions: Vec<_> = match caller {
+            Some(caller) => fleet.session(caller.session).into_iter().collect(),
+            None => fleet.sessions().into_iter().chain(fleet.addressee(&self.server)).collect(),
+        };
+        let to = sessions.into_iter().filter(|session| wanted(session, &params)).map(with_outlet).collect();
         self.say_to(&fleet, method, params, to);
     }
 
@@ -176,7 +197,7 @@ impl ServerPeer {
 /// Asks a client on behalf of a server, through the request gate.
 pub(super) async fn ask(
     fleet: &Fleet,
-    session: &ClientSession,
+    (session, outlet): (&ClientSession, Option<Outlet>),
     server: &Server,
     (method, key): (&str, Option<&str>),
     kind: RequestKind,
@@ -188,7 +209,6 @@ pub(super) async fn ask(
         RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => ELICITATION_LIMIT,
         RequestKind::Roots => ROOTS_LIMIT,
     };
-    let outlet = server.outlet_to(session.number);
     let context = fleet.context(session, server, outlet.as_ref());
     let request = ServerRequest { server: server.name().clone(), kind, document };
     let (cleared, limits) = match fleet.gates().request(&context, request).await {

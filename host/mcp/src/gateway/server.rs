@@ -20,6 +20,7 @@ use super::voice::Voice;
 use super::wishes::Wishes;
 use crate::downstream::Outlet;
 use crate::status::{Phase, ServerStatus};
+use crate::upstream::CallerId;
 
 /// A connection with the number that tells it from earlier ones.
 pub(crate) struct Connected {
@@ -323,8 +324,11 @@ impl Server {
     }
 
     /// Returns where goes what this server says to a session during a call: the way of the latest one that is running.
-    pub(crate) fn outlet_to(&self, session: u64) -> Option<Outlet> {
-        self.callers.outlet_to(session)
+    pub(crate) fn outlet_to(&self, session: u64, caller: Option<CallerId>) -> Option<Outlet> {
+        match caller {
+            Some(caller) => self.callers.outlet_of(caller),
+            None => self.callers.outlet_to(session),
+        }
     }
 
     /// Returns the numbers of the sessions that have calls running here.

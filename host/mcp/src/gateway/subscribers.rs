@@ -5,12 +5,18 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use portcullis_model::object;
-use rmcp::model::{ConstString as _, SubscribeRequestMethod, UnsubscribeRequestMethod};
+use portcullis_gates::{Call, Context, NoApprover};
+use portcullis_model::{Annotations, CallKind, object};
+use rmcp::model::{ConstString as _, UnsubscribeRequestMethod};
 use tokio::time::timeout;
 
+use super::link::Caller;
 use super::server::{Connected, Server};
 use super::{Fleet, Link};
+use crate::method::Verb;
+
+/// The number of no call: what the gateway does by itself has no way of its own to a client.
+const NO_CALL: u64 = 0;
 
 /// A server may take so long to hear of all that changes at once; what it then does not know it tells in vain.
 const LONGEST_TELLING: Duration = Duration::from_secs(30);
@@ -81,6 +87,11 @@ impl Subscribers {
         has(uri) || uri.match_indices('/').any(|(end, _)| uri.get(..end).is_some_and(has))
     }
 
+    /// Returns the numbers of the sessions that subscribed to the resource.
+    fn of(&self, uri: &str) -> Vec<u64> {
+        self.sessions().get(uri).map(|sessions| sessions.iter().copied().collect()).unwrap_or_default()
+    }
+
     fn uris(&self) -> Vec<String> {
         self.sessions().keys().cloned().collect()
     }
@@ -115,17 +126,63 @@ impl Fleet {
         }
     }
 
-    /// Tells a server that is connected anew what is subscribed to: the former connection took that with it. Each was cleared
-    /// when it was asked for, and what the server then tells passes the result gate.
-    pub(super) fn subscribe_anew(server: &Arc<Server>, connected: &Arc<Connected>) {
+    /// Tells a server that is connected anew what is subscribed to: the former connection took that with it. Each passes the
+    /// call gate again, with the policies of today, for everyone who has it; nobody is asked about it.
+    pub(super) fn subscribe_anew(self: &Arc<Self>, server: &Arc<Server>, connected: &Arc<Connected>) {
         if server.subscribers.uris().is_empty() {
             return;
         }
-        let (server, connected) = (Arc::clone(server), Arc::clone(connected));
+        let (fleet, server, connected) = (Arc::clone(self), Arc::clone(server), Arc::clone(connected));
         tokio::spawn(async move {
             let _telling = server.subscribers.telling.lock().await;
-            tell(&*connected.link, SubscribeRequestMethod::VALUE, server.subscribers.uris()).await;
+            let telling = async {
+                for uri in server.subscribers.uris() {
+                    fleet.subscribe_again(&server, &connected, &uri).await;
+                }
+            };
+            if timeout(LONGEST_TELLING, telling).await.is_err() {
+                tracing::info!(server = %server.name(), "a server takes too long to be told of subscriptions");
+            }
         });
+    }
+
+    async fn subscribe_again(&self, server: &Server, connected: &Connected, uri: &str) {
+        let mut cleared = None;
+        for number in server.subscribers.of(uri) {
+            let Some(session) = self.session(number) else {
+                continue;
+            };
+            let context = Context { approver: Arc::new(NoApprover), ..self.context(&session, server, None) };
+            let call = Call {
+                server: server.name().clone(),
+                kind: CallKind::Resource,
+                name: uri.to_owned(),
+                utility: false,
+                annotations: Annotations::default(),
+                pin: self.shared.pins.state(server.name(), CallKind::Resource, uri),
+                definition: self.definitions.current(server.name(), CallKind::Resource, uri),
+                params: object! { "uri" => uri }.into(),
+            };
+            match self.gates().call(&context, call).await {
+                Ok(call) => cleared = cleared.or(Some((call, session))),
+                Err(refusal) => {
+                    tracing::info!(
+                        server = %server.name(), code = refusal.code.as_str(), detail = refusal.detail,
+                        "a subscription is not made again"
+                    );
+                    server.subscribers.remove(uri, number);
+                    session.unsubscribe(uri);
+                }
+            }
+        }
+        let Some((call, session)) = cleared else {
+            return;
+        };
+        let capabilities = self.declared_by(&session, &server.options());
+        let caller = Caller { session: session.number, call: NO_CALL, capabilities, progress: None };
+        if let Err(error) = connected.link.call(&call, Verb::Subscribe, caller).await {
+            tracing::debug!(%error, "a server was not told of a subscription");
+        }
     }
 }
 

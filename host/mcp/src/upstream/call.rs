@@ -158,6 +158,9 @@ pub(super) async fn exchange(shared: &Arc<Shared>, mut outgoing: Outgoing<'_>) -
     let limit = (!outgoing.lasting).then(|| outgoing.options.timeout.unwrap_or(shared.call_timeout));
     let wants_progress = outgoing.options.progress_token.is_some();
     let (id, answer) = shared.pending().add(outgoing.options.progress_token.take(), outgoing.lasting)?;
+    if let Some(caller) = outgoing.options.caller {
+        shared.pending().belongs_to(id, caller);
+    }
     let cancellable = outgoing.cancellable && shared.wire().takes_cancellations(outgoing.era.is_some());
     let mut waiting = Waiting { shared, id, cancel: cancellable.then_some("the client went away") };
     let text = outgoing.text(id, wants_progress);

@@ -9,7 +9,7 @@ use portcullis_model::object;
 use portcullis_supervisor::Launcher;
 use rmcp::model::ProtocolVersion;
 
-use super::Eras;
+use super::{CallerId, Eras};
 use crate::transport::stdio::StderrSink;
 
 /// How to connect.
@@ -70,8 +70,8 @@ pub struct CallOptions {
     /// request of 2025-11-25. Otherwise a server is not asked for one, and an answer of that kind counts as malformed.
     pub takes_task: bool,
     /// Who calls, in the peer's own numbers: told to [`Peer::request_of`](super::Peer::request_of) with what the server
-    /// wants during this very call.
-    pub caller: Option<u64>,
+    /// wants during this very call, and [`Peer::notification_of`](super::Peer::notification_of) with what it says on its stream.
+    pub caller: Option<CallerId>,
     /// What the client can do that calls, where that is something else than the connection was made for: the stateless era
     /// says it with every request.
     pub capabilities: Option<Value>,

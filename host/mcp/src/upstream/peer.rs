@@ -11,6 +11,15 @@ use crate::jsonrpc::ErrorObject;
 /// A future in a box.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
+/// Whose call something belongs to, in the peer's own numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CallerId {
+    /// The session.
+    pub session: u64,
+    /// Which of its calls that are running.
+    pub call: u64,
+}
+
 /// The gateway's side of a connection: what the server asks and says.
 ///
 /// An implementation must not own the [`Upstream`](super::Upstream) that it serves, or else neither is ever dropped.
@@ -27,11 +36,11 @@ pub trait Peer: Send + Sync + 'static {
         key: Option<String>,
     ) -> BoxFuture<'_, Result<Value, ErrorObject>>;
 
-    /// As [`Peer::request`], for what a server of the stateless era wants during the call of
-    /// [`CallOptions::caller`](super::CallOptions::caller).
+    /// As [`Peer::request`], for what a server wants during the call of [`CallOptions::caller`](super::CallOptions::caller):
+    /// in the stateless era, or on the stream of its answer.
     fn request_of(
         &self,
-        _caller: Option<u64>,
+        _caller: Option<CallerId>,
         method: String,
         params: Option<Value>,
         key: Option<String>,
@@ -42,6 +51,11 @@ pub trait Peer: Send + Sync + 'static {
     /// Takes a notification, in the order of arrival. Must not block. Progress comes with the token of
     /// [`CallOptions::progress_token`](super::CallOptions::progress_token) put back; cancellations are dealt with already.
     fn notification(&self, method: String, params: Option<Value>);
+
+    /// As [`Peer::notification`], for one that came on the stream of the answer to that call.
+    fn notification_of(&self, _caller: CallerId, method: String, params: Option<Value>) {
+        self.notification(method, params);
+    }
 
     /// Takes a line of standard error: at most 4 KiB, within a rate.
     fn stderr(&self, line: String);

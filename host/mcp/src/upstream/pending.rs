@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use portcullis_model::json::Value;
 use tokio::sync::oneshot;
 
-use super::{CallError, CloseReason, Outcome};
+use super::{CallError, CallerId, CloseReason, Outcome};
 
 /// So many requests may wait for one server: more than any client runs at once, and a few hundred kilobytes at most.
 pub(super) const MOST_PENDING: usize = 1024;
@@ -20,6 +20,8 @@ struct Slot {
     clock: Mark,
     /// True for a request that is answered only when it is over, such as a subscription.
     is_lasting: bool,
+    /// Whose call it is.
+    caller: Option<CallerId>,
 }
 
 /// A moment on a clock that can be stopped.
@@ -69,7 +71,7 @@ impl Pending {
         self.next += 1;
         let (sender, receiver) = oneshot::channel();
         let clock = self.mark();
-        self.slots.insert(self.next, Slot { sender, progress_token, clock, is_lasting });
+        self.slots.insert(self.next, Slot { sender, progress_token, clock, is_lasting, caller: None });
         Ok((self.next, receiver))
     }
 
@@ -80,6 +82,18 @@ impl Pending {
             Some(slot) => slot.sender.send(answer).is_ok(),
             None => false,
         }
+    }
+
+    /// Notes whose call a request is.
+    pub(super) fn belongs_to(&mut self, id: u64, caller: CallerId) {
+        if let Some(slot) = self.slots.get_mut(&id) {
+            slot.caller = Some(caller);
+        }
+    }
+
+    /// Returns whose call a request is that waits under this id, where that is known.
+    pub(super) fn caller(&self, id: u64) -> Option<CallerId> {
+        self.slots.get(&id)?.caller
     }
 
     /// Returns true where a request waits under this id.

@@ -14,7 +14,7 @@ use super::call::{Outgoing, exchange, method_of};
 use super::era::{ResultKind, Stateless, complete, kind_of};
 use super::list::{ListMethod, list};
 use super::shared::Shared;
-use super::{CallError, CallOptions, Outcome};
+use super::{CallError, CallOptions, CallerId, Outcome};
 use crate::jsonrpc::{MalformedReason, code};
 use crate::method::ServerMethod;
 
@@ -161,7 +161,7 @@ fn read_request(declared: &Value, key: String, request: Value) -> Result<Request
 }
 
 /// Has all requests answered, at the same time; one that fails ends the others.
-async fn gather(shared: &Arc<Shared>, caller: Option<u64>, requests: Vec<Request>) -> Result<Value, CallError> {
+async fn gather(shared: &Arc<Shared>, caller: Option<CallerId>, requests: Vec<Request>) -> Result<Value, CallError> {
     let order: Vec<String> = requests.iter().map(|(key, ..)| key.clone()).collect();
     let mut answering = JoinSet::new();
     for (index, (key, method, params)) in requests.into_iter().enumerate() {

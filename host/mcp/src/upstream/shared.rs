@@ -14,7 +14,7 @@ use super::era::Stateless;
 use super::pending::{Answer, Pending, Stage};
 use super::subscriptions::untag;
 use super::wire::Wire;
-use super::{CallError, CloseReason, Peer};
+use super::{CallError, CallerId, CloseReason, Peer};
 use crate::jsonrpc::{
     ErrorObject, Id, Incoming, Malformed, Message, Notification, Request, Side, code, write_error, write_notification,
     write_result,
@@ -147,14 +147,20 @@ impl Shared {
 
     /// Deals with something that came in.
     pub(super) fn receive(self: &Arc<Self>, incoming: Incoming) {
+        self.receive_for(None, incoming);
+    }
+
+    /// Deals with something that came in on the stream of the answer to a request.
+    pub(super) fn receive_for(self: &Arc<Self>, request: Option<u64>, incoming: Incoming) {
+        let caller = || request.and_then(|id| self.pending().caller(id));
         match incoming {
             Incoming::Message(Message::Response(response)) => match response.id.as_counter() {
                 Some(id) => self.settle(id, Ok(response.outcome)),
                 None => count(&self.counts.unexpected),
             },
-            Incoming::Message(Message::Notification(notification)) => self.notification(notification),
-            Incoming::Message(Message::Request(request)) => self.request(request),
-            Incoming::Batch(elements) => elements.into_iter().for_each(|element| self.receive(element)),
+            Incoming::Message(Message::Notification(notification)) => self.notification(notification, caller()),
+            Incoming::Message(Message::Request(request)) => self.request(request, caller()),
+            Incoming::Batch(elements) => elements.into_iter().for_each(|element| self.receive_for(request, element)),
             Incoming::Unattributed(_) => {
                 count(&self.counts.malformed);
                 // With a single request under way there is no doubt whose error it is.
@@ -192,7 +198,7 @@ impl Shared {
         }
     }
 
-    fn notification(&self, Notification { method, params }: Notification) {
+    fn notification(&self, Notification { method, params }: Notification, caller: Option<CallerId>) {
         match (method.as_str(), params) {
             ("notifications/progress", Some(Value::Object(params))) => self.progress(method, params),
             ("notifications/cancelled", Some(params)) => self.cancelled(&params),
@@ -204,7 +210,10 @@ impl Shared {
                 if let (Some(_), Some(params)) = (self.era(), &mut params) {
                     untag(params);
                 }
-                self.peer.notification(method, params);
+                match caller {
+                    Some(caller) => self.peer.notification_of(caller, method, params),
+                    None => self.peer.notification(method, params),
+                }
             }
         }
     }
@@ -240,7 +249,7 @@ impl Shared {
         }
     }
 
-    fn request(self: &Arc<Self>, Request { id, method, params }: Request) {
+    fn request(self: &Arc<Self>, Request { id, method, params }: Request, caller: Option<CallerId>) {
         if self.era().is_some() {
             // The era has neither requests of servers nor answers of clients.
             return count(&self.counts.refused);
@@ -251,7 +260,10 @@ impl Shared {
         let shared = Arc::clone(self);
         self.answer(id, async move {
             let _paused = Paused::new(&shared);
-            shared.peer.request(method, params, None).await
+            match caller {
+                Some(caller) => shared.peer.request_of(Some(caller), method, params, None).await,
+                None => shared.peer.request(method, params, None).await,
+            }
         });
     }
 

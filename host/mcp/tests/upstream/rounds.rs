@@ -66,14 +66,13 @@ async fn what_a_server_wants_is_gathered() {
 
 async fn several_wishes_are_answered_at_the_same_time() {
     let server = connect_as(Recorder { delay: Duration::from_millis(300), ..Recorder::default() }).await;
-    let from = Instant::now();
     let wish =
         r#"{"inputRequests":{"b":{"method":"roots/list"},"a":{"method":"roots/list"},"c":{"method":"roots/list"}}}"#;
     assert_eq!(
         second(&server, wish).await,
         r#"{"name":"wants","inputResponses":{"b":{"roots":[]},"a":{"roots":[]},"c":{"roots":[]}}}"#
     );
-    assert!(from.elapsed() < Duration::from_millis(800), "{:?}", from.elapsed());
+    assert_eq!(*server.peer.finished_before.lock().unwrap(), [0, 0, 0], "none waits for another");
 }
 
 async fn a_form_without_an_answer_is_cancelled() {
@@ -144,8 +143,8 @@ async fn a_caller_cannot_forge_a_round() {
 }
 
 async fn the_time_limit_does_not_run() {
-    let server = connect_as(Recorder { delay: Duration::from_millis(900), ..Recorder::default() }).await;
-    let options = CallOptions { timeout: Some(Duration::from_millis(400)), ..CallOptions::default() };
+    let server = connect_as(Recorder { delay: Duration::from_secs(4), ..Recorder::default() }).await;
+    let options = CallOptions { timeout: Some(Duration::from_secs(3)), ..CallOptions::default() };
     let wish = r#"{"inputRequests":{"k":{"method":"roots/list"}}}"#;
     assert!(wants(&server, wish, options).await.is_ok());
 }

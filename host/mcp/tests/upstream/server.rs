@@ -200,8 +200,8 @@ impl Server {
             }
             "slow-progress" => {
                 let token = params.pointer("/_meta/progressToken").unwrap().to_json();
-                for _ in 0..6 {
-                    std::thread::sleep(Duration::from_millis(150));
+                for _ in 0..15 {
+                    std::thread::sleep(Duration::from_millis(200));
                     line(&format!(
                         r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":1}}}}"#
                     ));

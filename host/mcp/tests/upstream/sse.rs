@@ -1,7 +1,6 @@
 //! Servers over HTTP+SSE.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
 use portcullis_config::Protocol;
@@ -91,9 +90,7 @@ async fn what_is_no_stream_is_reported() {
 async fn the_end_of_the_stream_closes_the_connection() {
     let server = SseServer::start().await;
     let connected = connect(&server, "/sse").await;
-    let from = Instant::now();
     assert_eq!(connected.call("ends").await, Err(CallError::Closed(CloseReason::OutputClosed)));
-    assert!(from.elapsed() < Duration::from_secs(2), "{:?}", from.elapsed());
     until("the peer", || !connected.peer.closed.lock().unwrap().is_empty()).await;
     assert_eq!(*connected.peer.closed.lock().unwrap(), [CloseReason::OutputClosed]);
 }

@@ -9,7 +9,7 @@ use portcullis_gates::testing::{AllowAll, policy, session};
 use portcullis_gates::{Call, Cleared, Context, Environment, Gates, Launching, NoApprover, NoJournal, PolicySet};
 use portcullis_mcp::jsonrpc::{ErrorObject, code};
 use portcullis_mcp::upstream::{
-    BoxFuture, CallError, CallOptions, CloseReason, ConnectError, ConnectOptions, Outcome, Peer, Upstream,
+    BoxFuture, CallError, CallOptions, CallerId, CloseReason, ConnectError, ConnectOptions, Outcome, Peer, Upstream,
 };
 use portcullis_model::json::{Value, parse_str};
 use portcullis_model::{
@@ -35,7 +35,11 @@ pub(crate) struct Recorder {
     pub(crate) requests: Mutex<Vec<String>>,
     /// Whose calls the requests of a server of the stateless era belong to.
     pub(crate) callers: Mutex<Vec<Option<u64>>>,
+    /// Whose calls the notifications belong to that came on the stream of an answer.
+    pub(crate) told_of: Mutex<Vec<CallerId>>,
     pub(crate) finished: Mutex<usize>,
+    /// How many were answered already when each came.
+    pub(crate) finished_before: Mutex<Vec<usize>>,
     pub(crate) notifications: Mutex<Vec<(String, String)>>,
     pub(crate) stderr: Mutex<Vec<String>>,
     pub(crate) closed: Mutex<Vec<CloseReason>>,
@@ -49,6 +53,7 @@ impl Peer for Recorder {
         _key: Option<String>,
     ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
         self.requests.lock().unwrap().push(method.clone());
+        self.finished_before.lock().unwrap().push(*self.finished.lock().unwrap());
         Box::pin(async move {
             tokio::time::sleep(self.delay).await;
             *self.finished.lock().unwrap() += 1;
@@ -61,17 +66,22 @@ impl Peer for Recorder {
 
     fn request_of(
         &self,
-        caller: Option<u64>,
+        caller: Option<CallerId>,
         method: String,
         params: Option<Value>,
         key: Option<String>,
     ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
-        self.callers.lock().unwrap().push(caller);
+        self.callers.lock().unwrap().push(caller.map(|caller| caller.session));
         self.request(method, params, key)
     }
 
     fn notification(&self, method: String, params: Option<Value>) {
         self.notifications.lock().unwrap().push((method, params.map_or(String::new(), |params| params.to_json())));
+    }
+
+    fn notification_of(&self, caller: CallerId, method: String, params: Option<Value>) {
+        self.told_of.lock().unwrap().push(caller);
+        self.notification(method, params);
     }
 
     fn stderr(&self, line: String) {
@@ -192,7 +202,7 @@ pub(crate) fn is_alive(pid: &str) -> bool {
 pub(crate) async fn until(what: &str, mut condition: impl FnMut() -> bool) {
     let from = Instant::now();
     while !condition() {
-        assert!(from.elapsed() < Duration::from_secs(10), "waited in vain: {what}");
+        assert!(from.elapsed() < Duration::from_mins(1), "waited in vain: {what}");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
 }

@@ -2,7 +2,7 @@
 
 use libtest_mimic::Trial;
 use portcullis_config::Protocol;
-use portcullis_mcp::upstream::{CallError, CallOptions, ConnectOptions};
+use portcullis_mcp::upstream::{CallError, CallOptions, CallerId, ConnectOptions};
 use portcullis_model::json::{Value, parse_str};
 
 use crate::support::{Connected, Recorder, connect, connect_with, entry, options, trial};
@@ -75,7 +75,11 @@ async fn what_a_server_wants_belongs_to_the_call() {
     let roots = parse_str(r#"{"roots":{}}"#).unwrap();
     let wish = r#"{"arguments":{"wish":{"inputRequests":{"k":{"method":"roots/list"}}}}}"#;
     for caller in [7, 8] {
-        let options = CallOptions { caller: Some(caller), capabilities: Some(roots.clone()), ..CallOptions::default() };
+        let options = CallOptions {
+            caller: Some(CallerId { session: caller, call: 1 }),
+            capabilities: Some(roots.clone()),
+            ..CallOptions::default()
+        };
         server.call_with("wants", wish, options).await.unwrap().unwrap();
     }
     assert_eq!(*server.peer.callers.lock().unwrap(), [Some(7), Some(8)]);

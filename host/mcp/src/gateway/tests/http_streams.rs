@@ -243,6 +243,32 @@ async fn a_server_asks_the_client_on_the_stream_of_the_call_that_it_is_about() {
 }
 
 #[tokio::test]
+async fn what_a_server_says_on_the_stream_of_one_call_goes_with_that_call_and_not_with_the_newest() {
+    let (door, _release) = open(HttpOptions::default()).await;
+    let client = door.introduce("2025-11-25", "{}").await;
+    let other = door.introduce("2025-11-25", "{}").await;
+    listed(&client).await;
+    let mut listening = other.listen().await;
+    listening.event().await.unwrap();
+    let mut streams = Vec::new();
+    for id in [1, 2] {
+        let mut stream = client.call_with_token(id, "mcp__s__slow").send().await;
+        stream.event().await.unwrap();
+        assert_eq!(stream.event().await.unwrap().method(), "notifications/progress");
+        streams.push(stream);
+    }
+    let server = door.running.server("s");
+    let callers = server.callers.lock().unwrap().clone();
+    for (stream, caller) in streams.iter_mut().zip(callers) {
+        let line = format!(r#"{{"level":"error","data":{}}}"#, caller.call);
+        server.peer().notification_of(caller, "notifications/message", json(&line));
+        let told = stream.event().await.unwrap().json();
+        assert_eq!(told.get("params").unwrap().to_json(), line);
+    }
+    assert!(listening.is_silent().await, "another client hears nothing of it");
+}
+
+#[tokio::test]
 async fn a_call_that_the_client_cancels_ends_its_stream_without_an_answer() {
     let (door, _release) = open(HttpOptions::default()).await;
     let client = door.introduce("2025-11-25", "{}").await;

@@ -31,12 +31,12 @@ async fn one_bad_server_harms_no_other() {
     assert!(reason.contains("cannot find\\u{1b}[2J it") && reason.contains("no further try"), "{reason}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_server_that_ends_is_started_again_and_its_tools_stay_meanwhile() {
     let (running, mut client) = setup().server("s", Scripted::with_tools(&[&tool("t")])).client().await;
     client.tools().await;
     let server = running.server("s");
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     server.peer().closed("killed".to_owned());
     running.wait_for("the end", |running| running.phase("s").0 == Phase::CoolingDown).await;
     let text = client.call("mcp__s__t", "{}").await.to_json();
@@ -50,7 +50,7 @@ async fn a_server_that_ends_is_started_again_and_its_tools_stay_meanwhile() {
     assert!(!client.hears("notifications/tools/list_changed").await, "nothing changed for the client");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_end_of_an_earlier_connection_does_not_end_the_present_one() {
     let (running, mut client) = setup().server("s", Scripted::with_tools(&[&tool("t")])).client().await;
     client.tools().await;
@@ -64,7 +64,7 @@ async fn the_end_of_an_earlier_connection_does_not_end_the_present_one() {
     assert_eq!(running.server("s").launches(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn lists_do_not_wait_for_a_server_that_is_tried_again() {
     let mut slow = Scripted::with_tools(&[&tool("t")]);
     slow.delay = Duration::from_millis(500);
@@ -72,12 +72,12 @@ async fn lists_do_not_wait_for_a_server_that_is_tried_again() {
     client.tools().await;
     running.server("s").peer().closed("killed".to_owned());
     running.wait_for("a second start", |running| running.server("s").launches() == 2).await;
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     assert_eq!(client.tools().await, ["mcp__s__t"]);
     assert!(began.elapsed() < Duration::from_millis(300), "{:?}", began.elapsed());
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_silent_server_is_asked_for_a_sign_of_life() {
     let scripted = Arc::new(Scripted::with_tools(&[]));
     let options = ServerOptions { keepalive_interval: Duration::from_millis(20), ..ServerOptions::default() };

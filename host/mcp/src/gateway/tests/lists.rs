@@ -153,7 +153,7 @@ async fn a_changed_list_is_scanned_again_and_the_client_told() {
     assert!(!client.hears("notifications/tools/list_changed").await);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_burst_of_changes_costs_few_turns() {
     let (running, mut client) = setup().server("s", Scripted::with_tools(&[&tool("one")])).client().await;
     client.tools().await;
@@ -166,7 +166,7 @@ async fn a_burst_of_changes_costs_few_turns() {
     assert_eq!(client.tools().await, ["mcp__s__tool199"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn initialize_never_waits_for_a_server_and_lists_wait_only_so_long() {
     let mut slow = Scripted::with_tools(&[&tool("late")]);
     slow.delay = Duration::from_millis(800);
@@ -176,7 +176,7 @@ async fn initialize_never_waits_for_a_server_and_lists_wait_only_so_long() {
         .options(|options| options.list_wait = Duration::from_millis(200))
         .run();
     let mut client = running.connect();
-    let began = std::time::Instant::now();
+    let began = tokio::time::Instant::now();
     client.introduce("{}").await;
     assert!(began.elapsed() < Duration::from_millis(150), "{:?}", began.elapsed());
     assert_eq!(client.tools().await, ["mcp__quick__early"]);
@@ -184,7 +184,7 @@ async fn initialize_never_waits_for_a_server_and_lists_wait_only_so_long() {
     assert_eq!(client.tools().await, ["mcp__quick__early", "mcp__slow__late"]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_call_may_come_before_its_server_is_there() {
     let mut slow = Scripted::with_tools(&[&tool("late")]);
     slow.delay = Duration::from_millis(300);
@@ -193,7 +193,7 @@ async fn a_call_may_come_before_its_server_is_there() {
     assert_eq!(running.server("slow").calls().len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn the_first_list_is_complete_where_the_servers_are_quick_enough() {
     let mut slow = Scripted::with_tools(&[&tool("late")]);
     slow.delay = Duration::from_millis(300);
@@ -203,7 +203,7 @@ async fn the_first_list_is_complete_where_the_servers_are_quick_enough() {
     assert!(!client.hears("notifications/tools/list_changed").await);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn lists_wait_for_the_first_policies_longer_than_for_servers() {
     let (loaded, ready) = tokio::sync::watch::channel(false);
     let running = setup()

@@ -106,11 +106,44 @@ async fn a_server_that_is_connected_anew_is_told_of_all_subscriptions() {
     client.result("resources/subscribe", A).await;
     let first = running.server("s").peer();
     first.closed("it ended".to_owned());
-    running.wait_for("another connection", |running| asked(running, "resources/subscribe") == [json(A)]).await;
+    let times = |told: &Told| told.lock().unwrap().iter().filter(|verb| **verb == Verb::Subscribe).count();
+    running.wait_for("another connection", |_| times(&told) == 2).await;
+    assert_eq!(running.server("s").calls().last().unwrap(), &format!("file:///a {A}"));
     update(&running, "file:///a");
     client.expect(UPDATED).await;
     running.reload("mcp_servers:\n  s: {command: scripted, args: [other]}\n");
-    running.wait_for("the changed server", |running| asked(running, "resources/subscribe").len() == 2).await;
+    running.wait_for("the changed server", |_| times(&told) == 3).await;
+    update(&running, "file:///a");
+    client.expect(UPDATED).await;
+}
+
+#[tokio::test]
+async fn a_subscription_passes_the_call_gate_again_before_a_server_that_is_connected_anew_hears_of_it() {
+    let told = Told::default();
+    let is_denied = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let denied = std::sync::Arc::clone(&is_denied);
+    let gate = judging("calls", portcullis_model::GateName::Call, move |subject| {
+        let portcullis_model::Subject::Call(call) = subject else { panic!("the call gate") };
+        if call.name == "file:///b" && denied.load(std::sync::atomic::Ordering::SeqCst) {
+            portcullis_gates::testing::deny("not-any-more")
+        } else {
+            portcullis_model::Verdict::allow()
+        }
+    });
+    let running = setup().server("s", server(&told)).policy(gate).run();
+    let mut client = introduced(&running).await;
+    client.result("resources/subscribe", A).await;
+    client.result("resources/subscribe", r#"{"uri":"file:///b"}"#).await;
+    is_denied.store(true, std::sync::atomic::Ordering::SeqCst);
+    running.server("s").peer().closed("it ended".to_owned());
+    running.wait_for("another connection", |_| told.lock().unwrap().len() == 3).await;
+    // The other one is judged by now or never told of: a reload is behind it.
+    running.reload("mcp_servers:\n  s: {command: scripted, args: [other]}\n");
+    running.wait_for("the changed server", |_| told.lock().unwrap().len() == 4).await;
+    let calls = running.server("s").calls();
+    assert_eq!(calls.iter().filter(|call| call.starts_with("file:///b")).count(), 1, "{calls:?}");
+    update(&running, "file:///b");
+    assert!(!client.hears(UPDATED).await, "what is denied is not told of either");
     update(&running, "file:///a");
     client.expect(UPDATED).await;
 }

@@ -20,6 +20,7 @@ use crate::gateway::{
 };
 use crate::jsonrpc::ErrorObject;
 use crate::method::{Listable, Verb};
+use crate::upstream::CallerId;
 
 pub(super) use client::{Client, stateless_params};
 
@@ -50,6 +51,8 @@ pub(super) struct Scripted {
     /// Tools that it lists besides to clients with a capability.
     pub(super) more: Option<(&'static str, Vec<Value>)>,
     pub(super) calls: Mutex<Vec<String>>,
+    /// Whose each call was.
+    pub(super) callers: Mutex<Vec<CallerId>>,
     pub(super) asked: Mutex<Vec<(&'static str, Value)>>,
     pub(super) launches: AtomicUsize,
     pub(super) closes: AtomicUsize,
@@ -75,6 +78,7 @@ impl Scripted {
             declared: Mutex::default(),
             more: None,
             calls: Mutex::default(),
+            callers: Mutex::default(),
             asked: Mutex::default(),
             launches: AtomicUsize::new(0),
             closes: AtomicUsize::new(0),
@@ -149,6 +153,7 @@ impl Link for ScriptedLink {
 
     fn call<'a>(&'a self, call: &'a Cleared<Call>, verb: Verb, caller: Caller) -> Boxed<'a, Result<Answer, LinkError>> {
         self.server.calls.lock().unwrap().push(format!("{} {}", call.get().name, call.get().params.to_json()));
+        self.server.callers.lock().unwrap().push(CallerId { session: caller.session, call: caller.call });
         (self.server.on_call)(call.get().clone(), verb, caller.progress)
     }
 

@@ -62,7 +62,7 @@ pub(super) fn receive(shared: &Arc<Shared>, mut incoming: Incoming, request: Opt
     if let (Incoming::Malformed(malformed), Some(id)) = (&mut incoming, request) {
         malformed.id.get_or_insert_with(|| id.into());
     }
-    shared.receive(incoming);
+    shared.receive_for(request, incoming);
 }
 
 /// A refusal may hold a JSON-RPC error, which says more than the status.
@@ -109,7 +109,7 @@ async fn follow(
     for _ in 0..=MOST_RESUMPTIONS {
         let end = loop {
             match events.next().await {
-                Ok(Some(parsed)) => take(shared, parsed),
+                Ok(Some(parsed)) => take(shared, parsed, request),
                 Ok(None) => break HttpFailure::NoAnswer,
                 Err(failure) => break failure,
             }
@@ -132,15 +132,17 @@ async fn follow(
     Err(CallError::Http(HttpFailure::NoAnswer))
 }
 
-pub(super) fn take(shared: &Arc<Shared>, parsed: Parsed) {
+/// Deals with an event, of the stream of the answer to a request where one is named.
+pub(super) fn take(shared: &Arc<Shared>, parsed: Parsed, request: Option<u64>) {
     match parsed {
         // Other types of event are no messages; an empty one only carries an id.
         Parsed::Event(event) if event.kind == "message" && !event.data.is_empty() => {
-            shared.receive(read_text(&event.data));
+            shared.receive_for(request, read_text(&event.data));
         }
         Parsed::Event(_) => {}
         Parsed::Oversize(recovered) => {
-            shared.receive(recovered.into_incoming(MalformedReason::Oversize { limit: Limits::WIRE.bytes }));
+            shared
+                .receive_for(request, recovered.into_incoming(MalformedReason::Oversize { limit: Limits::WIRE.bytes }));
         }
     }
 }
@@ -160,7 +162,7 @@ pub(in super::super) async fn listen(shared: Arc<Shared>, begun: oneshot::Sender
                 drop(begun.take());
                 while let Ok(Some(parsed)) = events.next().await {
                     pause = PAUSE;
-                    take(&shared, parsed);
+                    take(&shared, parsed, None);
                 }
                 events.last_id().clone_into(&mut last_id);
                 pause = events.retry().map_or(pause, |wanted| wanted.clamp(PAUSE, LONGEST_PAUSE));

@@ -50,7 +50,7 @@ impl Sse {
         let reason = loop {
             tokio::select! {
                 next = events.next() => match next {
-                    Ok(Some(parsed)) => take(&shared, parsed),
+                    Ok(Some(parsed)) => take(&shared, parsed, None),
                     Ok(None) => break CloseReason::OutputClosed,
                     Err(failure) => break CloseReason::Unreadable(failure.to_string()),
                 },
