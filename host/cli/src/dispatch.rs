@@ -20,6 +20,8 @@ pub fn main() -> ExitCode {
     if arguments.get(1).is_some_and(|command| command == "supervise") {
         return portcullis_supervisor::run(arguments.into_iter().skip(2));
     }
+    #[cfg(unix)]
+    portcullis_supervisor::return_large_blocks();
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
         Err(error) => {

@@ -50,19 +50,24 @@ pub(crate) fn readings(chain: &Judges, context: &Context, meters: &Meters) -> Re
 
 /// Lets every policy judge the subject, at the same time where there are several, and returns their evaluations in the
 /// order of the chain. Each sees its own meters only.
-pub(crate) async fn evaluate(chain: &Judges, readings: &Readings, facts: &Facts, subject: &Subject) -> Vec<Evaluation> {
+pub(crate) async fn evaluate(
+    chain: &Judges,
+    readings: &Readings,
+    facts: &Facts,
+    subject: &Arc<Subject>,
+) -> Vec<Evaluation> {
     if let [policy] = chain {
         return vec![evaluate_one(policy, readings, facts, subject).await];
     }
     join_all(chain.iter().map(|policy| evaluate_one(policy, readings, facts, subject))).await
 }
 
-async fn evaluate_one(policy: &ActivePolicy, readings: &Readings, facts: &Facts, subject: &Subject) -> Evaluation {
+async fn evaluate_one(policy: &ActivePolicy, readings: &Readings, facts: &Facts, subject: &Arc<Subject>) -> Evaluation {
     match readings.iter().find(|(name, _)| *name == policy.description.name) {
-        None => policy.evaluator.evaluate(facts, subject).await,
+        None => policy.evaluator.evaluate_shared(facts, subject).await,
         Some((_, readings)) => {
             let facts = Facts { meters: readings.clone(), ..facts.clone() };
-            policy.evaluator.evaluate(&facts, subject).await
+            policy.evaluator.evaluate_shared(&facts, subject).await
         }
     }
 }

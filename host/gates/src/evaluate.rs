@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_model::{Answer, Facts, Subject};
@@ -16,6 +17,11 @@ pub type EvaluationFuture<'a> = Pin<Box<dyn Future<Output = Evaluation> + Send +
 pub trait Evaluate: fmt::Debug + Send + Sync {
     /// Judges a subject. The answer's variant must fit the subject's gate; the caller treats another as malformed.
     fn evaluate<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a>;
+
+    /// As [`Evaluate::evaluate`], for a subject that several policies judge: one that judges it elsewhere need not copy it.
+    fn evaluate_shared<'a>(&'a self, facts: &'a Facts, subject: &'a Arc<Subject>) -> EvaluationFuture<'a> {
+        self.evaluate(facts, subject)
+    }
 }
 
 /// What came of an evaluation, and what it cost.

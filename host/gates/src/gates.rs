@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use arc_swap::ArcSwap;
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{CatalogueEntry, Digest, ItemKind, Occasion, Pinned, ServerName, SessionId, Trust};
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Semaphore, SemaphorePermit, broadcast, watch};
 
 use crate::grant::InMemory;
 use crate::judge::{pass, shown_launch};
@@ -21,6 +21,13 @@ use crate::{
 
 /// So many answers wait to be heard; whoever missed some judges everything again.
 const MOST_ANSWERS: usize = 64;
+
+/// A value with more text than this counts as large.
+const LARGE: usize = 128 * 1024;
+
+/// So many large values are judged at the same time. Judging takes a few times the memory of the value, and a value of a
+/// megabyte keeps a processor busy: more of them at once would take more memory and no less time.
+const MOST_LARGE: usize = 4;
 
 /// An item with what was approved of it before.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +79,8 @@ pub struct Gates {
     identities: Mutex<BTreeMap<ServerName, Digest>>,
     /// True where records hold what policies were told.
     pub(crate) keeps_inputs: bool,
+    /// Places for large values that are judged at the same time.
+    large: Semaphore,
     /// Key of digests over server entries, which hold secrets that could be guessed from a plain digest.
     digest_key: [u8; 32],
 }
@@ -93,6 +102,7 @@ impl Gates {
             grants: Arc::new(InMemory::default()),
             identities: Mutex::default(),
             keeps_inputs: false,
+            large: Semaphore::new(MOST_LARGE),
             digest_key: random_key(),
         }
     }
@@ -252,6 +262,15 @@ impl Gates {
             }
         });
         closed
+    }
+
+    /// Waits until a value may be judged, where it is large. Held while policies judge, never while a person is asked.
+    pub(crate) async fn place_for(&self, document: &Value) -> Option<SemaphorePermit<'_>> {
+        if document.text_bytes(LARGE) < LARGE {
+            return None;
+        }
+        // It is never closed.
+        self.large.acquire().await.ok()
     }
 
     /// Returns a digest that says nothing about the secrets in the value to whoever lacks the key.

@@ -44,6 +44,8 @@ pub(crate) trait Payload: Sized + Send {
     fn digest(&self, gates: &Gates) -> Digest;
     /// What policies judge.
     fn subject(&self) -> Result<Segmented, TooLarge>;
+    /// Returns what its texts are taken from.
+    fn document(&self) -> &Value;
     /// What edits may change, and where it stands; nothing at gates without edits.
     fn editable(&mut self) -> Option<(&mut Value, Place)>;
     /// What becomes of it where nobody can answer at once.
@@ -269,7 +271,10 @@ async fn run_round<P: Payload>(
     let policies = &chain.policies;
     let round = outcome.rounds;
     let too_large = |TooLarge| Refused::by_host(RefusalCode::TooLarge, "the text is larger than a gate judges");
+    // Few large values are copied for policies at once; the others wait as they came.
+    let _place = passage.gates.place_for(payload.document()).await;
     let Segmented { subject, encoded } = payload.subject().map_err(too_large)?;
+    let subject = Arc::new(subject);
     let mut facts = facts(passage.gates, passage.context, &passage.server, round);
     if chain.reads_echoes {
         passage.context.session.echoes(segments(&subject), &mut facts);
@@ -279,7 +284,7 @@ async fn run_round<P: Payload>(
     // A server entry holds credentials: what judged one is not kept.
     if passage.gates.keeps_inputs && P::GATE != GateName::Config {
         let document = payload.editable().map(|(document, _)| document.clone());
-        passage.inputs.push(Arc::new(Judged { facts, readings, subject: subject.clone(), document }));
+        passage.inputs.push(Arc::new(Judged { facts, readings, subject: Subject::clone(&subject), document }));
     }
     let segments = segments(&subject);
     let view = View {
@@ -307,7 +312,7 @@ async fn run_round<P: Payload>(
         return Err(refused);
     }
     if !outcome.labels.is_empty() {
-        outcome.judged = texts(subject);
+        outcome.judged = texts(Arc::unwrap_or_clone(subject));
     }
     changed
 }

@@ -77,6 +77,19 @@ impl Value {
         matches!(self, Self::Null)
     }
 
+    /// Returns how many bytes its texts have, keys included, or a number that is not less than `most` where they have as many.
+    pub fn text_bytes(&self, most: usize) -> usize {
+        let add = |sum: usize, more: &dyn Fn(usize) -> usize| if sum < most { sum + more(most - sum) } else { sum };
+        match self {
+            Self::String(text) => text.len(),
+            Self::Array(items) => items.iter().fold(0, |sum, item| add(sum, &|left| item.text_bytes(left))),
+            Self::Object(object) => {
+                object.iter().fold(0, |sum, (key, member)| add(sum, &|left| key.len() + member.text_bytes(left)))
+            }
+            Self::Null | Self::Bool(_) | Self::Number(_) => 0,
+        }
+    }
+
     /// Returns the member of that name, if this is an object that has it.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.as_object()?.get(key)

@@ -99,12 +99,30 @@ impl Evaluator {
         self.core.can_run_inline(0)
     }
 
-    fn on_pool(&self, facts: &Facts, subject: &Subject) -> EvaluationFuture<'static> {
+    /// Judges in place, where that is allowed and an answer is not known already.
+    fn at_once(&self, facts: &Facts, subject: &Subject) -> Option<Evaluation> {
+        if let Some(evaluation) = self.core.recall(facts, subject) {
+            return Some(evaluation);
+        }
+        if !self.core.can_run_inline(subject.text_bytes()) {
+            return None;
+        }
+        let evaluation = self.core.judge(facts, subject, false);
+        // No slot was free at once; the pool may wait for one.
+        if matches!(evaluation.outcome, Err(Fault::QueueFull)) {
+            return None;
+        }
+        self.core.tidy_later();
+        self.core.prepare();
+        Some(evaluation)
+    }
+
+    fn on_pool(&self, facts: &Facts, subject: Arc<Subject>) -> EvaluationFuture<'static> {
         let submitted = Instant::now();
         let Some(place) = Place::take(&self.core) else {
             return Box::pin(ready(failed(Fault::QueueFull, submitted)));
         };
-        let (facts, subject) = (facts.clone(), subject.clone());
+        let facts = facts.clone();
         let (sender, receiver) = oneshot::channel();
         let job = move || {
             // Whoever asked may be gone by now: then nobody needs the answer.
@@ -115,7 +133,8 @@ impl Evaluator {
             evaluation.cost.wall = submitted.elapsed();
             place.core.prepare();
             let core = Arc::clone(&place.core);
-            drop(place);
+            // Whoever asked wants the subject back.
+            drop((place, subject));
             drop(sender.send(evaluation));
             core.tidy();
         };
@@ -130,19 +149,17 @@ impl Evaluator {
 
 impl Evaluate for Evaluator {
     fn evaluate<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a> {
-        if let Some(evaluation) = self.core.recall(facts, subject) {
-            return Box::pin(ready(evaluation));
+        match self.at_once(facts, subject) {
+            Some(evaluation) => Box::pin(ready(evaluation)),
+            None => self.on_pool(facts, Arc::new(subject.clone())),
         }
-        if self.core.can_run_inline(subject.text_bytes()) {
-            let evaluation = self.core.judge(facts, subject, false);
-            // No slot was free at once; the pool may wait for one.
-            if !matches!(evaluation.outcome, Err(Fault::QueueFull)) {
-                self.core.tidy_later();
-                self.core.prepare();
-                return Box::pin(ready(evaluation));
-            }
+    }
+
+    fn evaluate_shared<'a>(&'a self, facts: &'a Facts, subject: &'a Arc<Subject>) -> EvaluationFuture<'a> {
+        match self.at_once(facts, subject) {
+            Some(evaluation) => Box::pin(ready(evaluation)),
+            None => self.on_pool(facts, Arc::clone(subject)),
         }
-        self.on_pool(facts, subject)
     }
 }
 

@@ -16,8 +16,10 @@ pub mod control;
 
 mod command;
 mod lookup;
+mod memory;
 mod run;
 
 pub use command::{Command, Launcher, PrepareError, Prepared};
 pub use lookup::{LookupError, find};
+pub use memory::return_large_blocks;
 pub use run::run;

@@ -44,7 +44,7 @@ async fn withhold(passage: &mut Passage<'_>, environment: &mut Environment) -> R
         None
     } else {
         let too_large = |TooLarge| Refused::by_host(RefusalCode::TooLarge, "the entry is larger than a gate judges");
-        let subject = segments::environment(environment).map_err(too_large)?.subject;
+        let subject = Arc::new(segments::environment(environment).map_err(too_large)?.subject);
         removals(passage, &chain.policies, &subject).await?
     };
     match removed {
@@ -82,7 +82,7 @@ impl Removed {
 async fn removals(
     passage: &mut Passage<'_>,
     policies: &[Arc<ActivePolicy>],
-    subject: &Subject,
+    subject: &Arc<Subject>,
 ) -> Result<Option<Removed>, Refused> {
     let facts = facts(passage.gates, passage.context, &passage.server, 1);
     let readings = readings(policies, passage.context, &passage.gates.meters);

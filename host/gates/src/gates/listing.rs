@@ -117,14 +117,14 @@ async fn judge_batch<'s, 'a>(judging: Judging<'_>, members: Vec<Member<'s, 'a>>)
         items.push(item);
     }
     let facts = facts(gates, context, &server, round);
-    let subject = Subject::Listing(Batch { server, items, catalogue: Arc::clone(catalogue) });
+    let subject = Arc::new(Subject::Listing(Batch { server, items, catalogue: Arc::clone(catalogue) }));
     let readings = readings(policies, context, &gates.meters);
     let evaluations = evaluate(policies, &readings, &facts, &subject).await;
     let kept = gates.keeps_inputs.then(|| {
-        let subject = subject.clone();
+        let subject = Subject::clone(&subject);
         Arc::new(Judged { facts, readings, subject, document: None })
     });
-    let Subject::Listing(Batch { server, items, catalogue: _ }) = subject else {
+    let Subject::Listing(Batch { server, items, catalogue: _ }) = Arc::unwrap_or_clone(subject) else {
         return None;
     };
     let mut answers: Vec<_> =

@@ -24,6 +24,10 @@ impl Payload for Launching {
         gates.keyed_digest(&self.entry.document)
     }
 
+    fn document(&self) -> &Value {
+        &self.entry.document
+    }
+
     fn subject(&self) -> Result<Segmented, TooLarge> {
         segments::launching(self)
     }
@@ -99,6 +103,10 @@ impl Payload for Call {
         self.params.digest()
     }
 
+    fn document(&self) -> &Value {
+        &self.params
+    }
+
     fn subject(&self) -> Result<Segmented, TooLarge> {
         segments::call(self)
     }
@@ -157,6 +165,10 @@ impl Payload for ServerMessage {
 
     fn digest(&self, _gates: &Gates) -> Digest {
         self.document.digest()
+    }
+
+    fn document(&self) -> &Value {
+        &self.document
     }
 
     fn subject(&self) -> Result<Segmented, TooLarge> {
@@ -232,6 +244,10 @@ impl Payload for ServerRequest {
 
     fn digest(&self, _gates: &Gates) -> Digest {
         self.document.digest()
+    }
+
+    fn document(&self) -> &Value {
+        &self.document
     }
 
     fn subject(&self) -> Result<Segmented, TooLarge> {

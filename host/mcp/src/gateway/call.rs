@@ -119,7 +119,10 @@ impl Fleet {
             }
         };
         let delivery = Delivery { fleet: self, session, route, call: &cleared, verb, token, outlet, as_tool };
-        match delivery.deliver(reached.number).await {
+        let delivered = delivery.deliver(reached.number).await;
+        // It may be large, and nobody needs it while the answer is judged.
+        drop(cleared);
+        match delivered {
             Ok((answer, connected)) => {
                 let answer = eras::fit(answer, route.kind, session.gates.era, connected.link.greeting());
                 if matches!(verb, Verb::MayBecomeTask | Verb::AsTask) {

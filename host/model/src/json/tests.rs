@@ -134,6 +134,14 @@ fn text() -> impl Strategy<Value = String> {
     })
 }
 
+#[test]
+fn the_size_of_texts_is_counted_as_far_as_somebody_wants_to_know() {
+    let value = parse_str(r#"{"ab":["cde",1,null],"f":{"g":"hi"}}"#).unwrap();
+    assert_eq!(value.text_bytes(1_000), 9);
+    assert!((4..=9).contains(&value.text_bytes(4)));
+    assert_eq!(parse_str("[1,true,{}]").unwrap().text_bytes(10), 0);
+}
+
 proptest! {
     #[test]
     fn what_was_parsed_is_written_byte_for_byte(text in text()) {

@@ -162,3 +162,40 @@ async fn policies_that_contradict_each_other_about_a_limit_refuse_the_request() 
     assert_eq!(refusal.code, RefusalCode::Contradiction);
     assert!(gates.result(&context(&gates), message("{}")).await.is_ok(), "nobody reads extensions at other gates");
 }
+
+/// Counts how many evaluations run at the same time.
+#[derive(Debug, Default)]
+struct Counting {
+    running: std::sync::atomic::AtomicUsize,
+    most: std::sync::atomic::AtomicUsize,
+}
+
+impl Evaluate for Arc<Counting> {
+    fn evaluate<'a>(&'a self, _facts: &'a Facts, subject: &'a Subject) -> crate::EvaluationFuture<'a> {
+        use std::sync::atomic::Ordering::SeqCst;
+        Box::pin(async move {
+            let running = self.running.fetch_add(1, SeqCst) + 1;
+            self.most.fetch_max(running, SeqCst);
+            // Everybody else gets as far as they can meanwhile.
+            for _ in 0..100 {
+                tokio::task::yield_now().await;
+            }
+            self.running.fetch_sub(1, SeqCst);
+            crate::Evaluation { outcome: Ok(answer(subject, &Verdict::allow())), cost: crate::Cost::default() }
+        })
+    }
+}
+
+#[tokio::test]
+async fn few_large_values_are_judged_at_once_and_all_are_judged() {
+    for (size, expected) in [(10, 16), (1_000_000, 4)] {
+        let counting = Arc::new(Counting::default());
+        let (gates, journal) = gates(vec![on_result("p", Arc::clone(&counting))]);
+        let context = context(&gates);
+        let messages = (0..16).map(|_| gates.result(&context, text(&"x".repeat(size))));
+        let outcomes = futures_util::future::join_all(messages).await;
+        assert!(outcomes.iter().all(Result::is_ok));
+        assert_eq!(journal.records().len(), 16);
+        assert_eq!(counting.most.load(std::sync::atomic::Ordering::SeqCst), expected, "{size}");
+    }
+}
