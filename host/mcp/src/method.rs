@@ -7,6 +7,7 @@ mod client;
 mod server;
 
 pub use client::{ClientMethod, ClientNotification, Listable, TaskMethod, Treatment, Verb};
+pub(crate) use server::TASK_TOLD;
 pub use server::{ServerMethod, ServerNotification};
 
 #[cfg(test)]

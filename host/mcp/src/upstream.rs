@@ -150,6 +150,14 @@ impl Upstream {
         Ok(Object::new().into())
     }
 
+    /// Has the one subscription of a connection of the stateless era listen for a task, or not any more. Servers of the other
+    /// era tell of tasks unasked.
+    pub fn listen_for_task(&self, id: &str, listens: bool) {
+        if let Some(era) = self.shared.era() {
+            era.subscriptions().set_task(id, listens);
+        }
+    }
+
     /// Sends a notification. The stateless era has none of a client, so a server of that era is sent nothing.
     pub async fn notify(&self, method: &str, params: Option<&Value>) -> Result<(), CallError> {
         if self.shared.era().is_some() {

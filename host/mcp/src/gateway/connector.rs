@@ -272,6 +272,10 @@ impl Link for UpstreamLink {
         })
     }
 
+    fn listen_for_task(&self, own_id: &str, listens: bool) {
+        self.upstream.listen_for_task(own_id, listens);
+    }
+
     fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>> {
         Box::pin(async move { self.upstream.request(method, Some(&params)).await.map_err(translate) })
     }

@@ -128,6 +128,9 @@ pub(crate) trait Link: Send + Sync {
     /// Lists everything of a kind, all pages.
     fn list(&self, listable: Listable) -> Boxed<'_, Result<Pages, LinkError>>;
 
+    /// Listens for a task, by the server's own id, or does not any more.
+    fn listen_for_task(&self, own_id: &str, listens: bool);
+
     /// Sends a request of the gateway itself, such as `logging/setLevel`.
     fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>>;
 

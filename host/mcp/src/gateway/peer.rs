@@ -11,6 +11,7 @@ use super::Fleet;
 use super::ask::{self, not_offered, request_kind};
 use super::server::Server;
 use super::sessions::Addressed;
+use super::tasks;
 use super::voice::{Saying, say};
 use super::wishes::Ended;
 use crate::approver::shown;
@@ -130,6 +131,7 @@ impl ServerPeer {
                 self.pass_on(None, method, params, |session, _| session.declares("elicitation"));
             }
             ServerNotification::TaskStatus => self.tell_of_task(method, params),
+            ServerNotification::TaskTold => self.tell_listeners(method, params),
             // Progress that belongs to a running call reaches it by the link; any other belongs to nothing.
             ServerNotification::Progress | ServerNotification::Cancelled | ServerNotification::Unknown => {}
         }
@@ -169,6 +171,22 @@ impl ServerPeer {
         if let Some(session) = task.and_then(|task| fleet.session(task.session)) {
             self.say_to(&fleet, method, params, vec![(session, None)]);
         }
+    }
+
+    /// Has what a server tells of the state of a task pass through the result gate to whoever listens for it.
+    fn tell_listeners(&self, method: &str, mut params: Value) {
+        let Some(fleet) = self.fleet.upgrade() else {
+            return;
+        };
+        let Some(task) = fleet.shared.tasks.told(&self.server, &mut params) else {
+            return;
+        };
+        if task.is_over() {
+            tasks::listen_for(&task, false);
+        }
+        tasks::state_only(&mut params);
+        let to = task.listeners().into_iter().map(|session| (session, None)).collect();
+        self.say_to(&fleet, method, params, to);
     }
 
     fn say_to(&self, fleet: &Arc<Fleet>, method: &str, params: Value, to: Vec<(Arc<ClientSession>, Option<Outlet>)>) {

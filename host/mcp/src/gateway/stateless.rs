@@ -59,6 +59,7 @@ impl Fleet {
     pub(crate) fn close_listener(&self, session: &Arc<ClientSession>) {
         self.locked_sessions().retain(|other| !Arc::ptr_eq(other, session));
         self.release_subscriptions(session.number);
+        self.release_tasks(session.number);
     }
 
     fn locked_exchanges(&self) -> MutexGuard<'_, HashMap<u64, Arc<ClientSession>>> {

@@ -129,6 +129,7 @@ impl Fleet {
     /// Tells a server that is connected anew what is subscribed to: the former connection took that with it. Each passes the
     /// call gate again, with the policies of today, for everyone who has it; nobody is asked about it.
     pub(super) fn subscribe_anew(self: &Arc<Self>, server: &Arc<Server>, connected: &Arc<Connected>) {
+        self.listen_anew(server, connected);
         if server.subscribers.uris().is_empty() {
             return;
         }

@@ -11,6 +11,7 @@ mod document;
 mod follow;
 mod inputs;
 mod known;
+mod listen;
 mod reply;
 
 use portcullis_model::json::Value;
@@ -23,6 +24,7 @@ use crate::downstream::Entrance;
 
 pub(crate) use book::TaskBook;
 pub(super) use follow::follow;
+pub(super) use listen::{set as listen_for, state_only};
 
 /// In which way a server makes tasks of tool calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

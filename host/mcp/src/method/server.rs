@@ -89,11 +89,16 @@ pub enum ServerNotification {
     ElicitationComplete,
     /// `notifications/tasks/status` (2025-11-25): through the result gate to whoever made the task.
     TaskStatus,
+    /// `notifications/tasks` (tasks extension of 2026-07-28): through the result gate to whoever listens for the task.
+    TaskTold,
     /// `notifications/cancelled`: a request of the server is withdrawn.
     Cancelled,
     /// Anything else; dropped.
     Unknown,
 }
+
+/// How a server of the stateless era tells of a task that somebody listens for.
+pub(crate) const TASK_TOLD: &str = "notifications/tasks";
 
 impl ServerNotification {
     /// Returns the notification of that name.
@@ -109,6 +114,8 @@ impl ServerNotification {
             "notifications/elicitation/complete" => Self::ElicitationComplete,
             // Of revision 2025-11-25; `rmcp` names none.
             "notifications/tasks/status" => Self::TaskStatus,
+            // Of the tasks extension; `rmcp` names none.
+            TASK_TOLD => Self::TaskTold,
             CancelledNotificationMethod::VALUE => Self::Cancelled,
             _ => Self::Unknown,
         }

@@ -102,7 +102,9 @@ pub(super) async fn handshake(
 
 /// Listens to what the server tells by itself, until that is over.
 pub(super) async fn listen(shared: &Arc<Shared>, params: &Value, era: &Stateless) -> Result<Outcome, CallError> {
-    let options = CallOptions::default();
+    // Only who declares the tasks extension may listen for tasks.
+    let takes_task = params.pointer("/notifications/taskIds").is_some();
+    let options = CallOptions { takes_task, ..CallOptions::default() };
     let (method, params, era) = ("subscriptions/listen", Some(params), Some(era));
     let outgoing =
         Outgoing { method, params, name: None, members: &[], options, cancellable: true, lasting: true, era };

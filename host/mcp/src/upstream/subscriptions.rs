@@ -1,7 +1,7 @@
 //! What a server of the stateless era is asked to tell by itself (MCP 2026-07-28, `subscriptions/listen`).
 //!
 //! There is one subscription for a connection. It asks for the changes of all lists that the server offers, and for those of
-//! the resources that somebody subscribed to; what comes of it goes to the peer as any other notification.
+//! the resources and tasks that somebody subscribed to; what comes of it goes to the peer as any other notification.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
+use rmcp::model::TASKS_EXTENSION_ID;
 use tokio::sync::{Notify, watch};
 use tokio::time::sleep;
 
@@ -20,6 +21,8 @@ use crate::jsonrpc::code;
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 /// So many resources may be subscribed to at one server: each is sent anew with every change.
 const MOST_RESOURCES: usize = 1024;
+/// So many tasks may be listened for at one server: all that a gateway knows of.
+const MOST_TASKS: usize = 512;
 /// A subscription that ends is made again after so long …
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 /// … twice as long each time, and at most so long …
@@ -30,24 +33,39 @@ const LASTING: Duration = Duration::from_mins(1);
 /// What is subscribed to.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
-    resources: watch::Sender<BTreeSet<String>>,
+    wanted: watch::Sender<Wanted>,
     acknowledged: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Wanted {
+    resources: BTreeSet<String>,
+    /// By the server's own ids.
+    tasks: BTreeSet<String>,
 }
 
 impl Subscriptions {
     /// Adds a resource. Returns false where there are too many.
     pub(super) fn add(&self, uri: &str) -> bool {
         let mut has_room = true;
-        self.resources.send_if_modified(|resources| {
-            has_room = resources.len() < MOST_RESOURCES || resources.contains(uri);
-            has_room && resources.insert(uri.to_owned())
+        self.wanted.send_if_modified(|wanted| {
+            has_room = wanted.resources.len() < MOST_RESOURCES || wanted.resources.contains(uri);
+            has_room && wanted.resources.insert(uri.to_owned())
         });
         has_room
     }
 
     /// Takes a resource out.
     pub(super) fn remove(&self, uri: &str) {
-        self.resources.send_if_modified(|resources| resources.remove(uri));
+        self.wanted.send_if_modified(|wanted| wanted.resources.remove(uri));
+    }
+
+    /// Listens for a task, as long as there is room, or does not any more.
+    pub(super) fn set_task(&self, id: &str, listens: bool) {
+        self.wanted.send_if_modified(|wanted| match listens {
+            true => wanted.tasks.len() < MOST_TASKS && wanted.tasks.insert(id.to_owned()),
+            false => wanted.tasks.remove(id),
+        });
     }
 
     /// Notes that a subscription stands.
@@ -74,6 +92,7 @@ pub(super) fn untag(params: &mut Value) {
 pub(super) struct Offered {
     lists: [(bool, &'static str, &'static str); 3],
     resources: bool,
+    tasks: bool,
 }
 
 impl Offered {
@@ -86,6 +105,10 @@ impl Offered {
                 (list("resources"), "resourcesListChanged", "notifications/resources/list_changed"),
             ],
             resources: hello.has_flag("resources", "subscribe"),
+            tasks: hello
+                .capability("extensions")
+                .and_then(|extensions| extensions.get(TASKS_EXTENSION_ID))
+                .is_some_and(|extension| extension.as_object().is_some()),
         }
     }
 
@@ -94,12 +117,15 @@ impl Offered {
     }
 
     /// Returns the parameters of a subscription; nothing where there is nothing to ask for.
-    fn params(&self, resources: &BTreeSet<String>) -> Option<Value> {
+    fn params(&self, wanted: &Wanted) -> Option<Value> {
+        let list = |names: &BTreeSet<String>| names.iter().map(|name| Value::from(name.as_str())).collect::<Vec<_>>();
         let mut filter = Object::new();
         self.lists().for_each(|(member, _)| drop(filter.insert(member, true)));
-        if self.resources && !resources.is_empty() {
-            let uris: Vec<Value> = resources.iter().map(|uri| Value::from(uri.as_str())).collect();
-            filter.insert("resourceSubscriptions", uris);
+        if self.resources && !wanted.resources.is_empty() {
+            filter.insert("resourceSubscriptions", list(&wanted.resources));
+        }
+        if self.tasks && !wanted.tasks.is_empty() {
+            filter.insert("taskIds", list(&wanted.tasks));
         }
         (!filter.is_empty()).then(|| object! { "notifications" => filter }.into())
     }
@@ -111,13 +137,13 @@ pub(super) async fn follow(shared: Arc<Shared>, offered: Offered) {
         return;
     };
     let subscriptions = era.subscriptions();
-    let mut resources = subscriptions.resources.subscribe();
+    let mut wanted = subscriptions.wanted.subscribe();
     let mut pause = FIRST_PAUSE;
     // True from the end of a subscription until the next one stands: what changed meanwhile was not told.
     let mut is_blind = false;
     while shared.closed().is_none() {
-        let Some(params) = offered.params(&resources.borrow_and_update()) else {
-            if resources.changed().await.is_err() {
+        let Some(params) = offered.params(&wanted.borrow_and_update()) else {
+            if wanted.changed().await.is_err() {
                 return;
             }
             continue;
@@ -133,7 +159,7 @@ pub(super) async fn follow(shared: Arc<Shared>, offered: Offered) {
                         offered.lists().for_each(|(_, method)| shared.peer().notification(method.to_owned(), None));
                     },
                     // The one that stands is dropped, and thereby withdrawn, before there is another.
-                    changed = resources.changed() => match changed {
+                    changed = wanted.changed() => match changed {
                         Ok(()) => break None,
                         Err(_) => return,
                     },

@@ -9,7 +9,7 @@ use std::time::Duration;
 use portcullis_model::json::{Value, parse};
 
 /// The modes of this server.
-pub(crate) const MODES: [&str; 12] = [
+pub(crate) const MODES: [&str; 13] = [
     "stateless",
     "stateless-other",
     "stateless-picky",
@@ -22,6 +22,7 @@ pub(crate) const MODES: [&str; 12] = [
     "tells",
     "tells-briefly",
     "tells-nothing",
+    "tells-tasks",
 ];
 
 fn line(text: &str) {
@@ -80,7 +81,13 @@ pub(crate) fn main(mode: &str) -> ExitCode {
                 &id,
                 r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"prompts":{"listChanged":false},"resources":{"subscribe":true}}}"#,
             ),
-            ("tells" | "tells-briefly", "subscriptions/listen") => {
+            ("tells-tasks", "server/discover") => result(
+                &id,
+                r#"{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#,
+            ),
+            ("tells" | "tells-briefly" | "tells-tasks", "subscriptions/listen") => {
+                let declared = message.pointer("/params/_meta/io.modelcontextprotocol~1clientCapabilities/extensions");
+                eprintln!("declares {}", declared.map(Value::to_json).unwrap_or_default());
                 eprintln!("wanted {}", message.pointer("/params/notifications").unwrap().to_json());
                 listen(&id);
                 if mode == "tells-briefly" {

@@ -15,6 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("changes_that_a_server_offers_to_tell_are_asked_for", changes_that_a_server_offers_are_asked_for),
         trial("resources_join_the_one_subscription", resources_join_the_one_subscription),
+        trial("tasks_are_listened_for_by_who_declares_them", tasks_are_listened_for_by_who_declares_them),
         trial("a_subscription_that_ends_is_made_again", a_subscription_that_ends_is_made_again),
         trial("a_server_without_subscriptions_is_asked_once", a_server_without_subscriptions_is_asked_once),
         trial("a_subscription_does_not_hide_whose_error_it_is", a_subscription_does_not_hide_whose_error_it_is),
@@ -70,6 +71,18 @@ async fn resources_join_the_one_subscription() {
     until("the others' end", || lines("cancelled ").len() == lines("wanted ").len() - 1).await;
     let refused = ask(&connect("stateless").await, "resources/subscribe", "a").await;
     assert_eq!(refused.unwrap_err().code(), code::METHOD_NOT_FOUND);
+}
+
+async fn tasks_are_listened_for_by_who_declares_them() {
+    let server = connect("tells-tasks").await;
+    server.upstream.listen_for_task("one", true);
+    assert_eq!(notes(&server, "wanted ", 1).await, [r#"{"taskIds":["one"]}"#]);
+    assert_eq!(notes(&server, "declares ", 1).await, [r#"{"io.modelcontextprotocol/tasks":{}}"#]);
+    server.upstream.listen_for_task("two", true);
+    assert_eq!(notes(&server, "wanted ", 2).await[1], r#"{"taskIds":["one","two"]}"#);
+    server.upstream.listen_for_task("one", false);
+    assert_eq!(notes(&server, "wanted ", 3).await[2], r#"{"taskIds":["two"]}"#);
+    server.assert_alive().await;
 }
 
 async fn a_subscription_that_ends_is_made_again() {

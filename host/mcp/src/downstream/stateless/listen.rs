@@ -13,9 +13,9 @@ use super::{Ask, Begun, RequestMeta, Tell, invalid};
 use crate::downstream::{
     AskError, COALESCE, ClientSession, ListGroup, Outlet, Question, Reply, Way, changed_method, own_code,
 };
-use crate::gateway::{Boxed, ClientCall, Fleet, Gateway};
+use crate::gateway::{Boxed, ClientCall, Fleet, Gateway, declares_tasks};
 use crate::jsonrpc::{ErrorObject, Id};
-use crate::method::Verb;
+use crate::method::{TASK_TOLD, Verb};
 
 const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
@@ -23,6 +23,8 @@ const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 const MOST_LISTENING: usize = 16;
 /// So many resources one request is told of; of further ones it is not, and is told so.
 const MOST_RESOURCES: usize = 256;
+/// So many tasks one request is told of, as many as one principal can have; of further ones it is not, and is told so.
+const MOST_TASKS: usize = 128;
 /// So many updates are kept while a request is not acknowledged yet, which comes first; further ones are dropped.
 const MOST_EARLY: usize = 64;
 
@@ -81,10 +83,12 @@ pub(super) fn listen(gateway: &Gateway, fleet: &Arc<Fleet>, ask: &Ask, meta: &Re
     };
     let is_wanted = |group: &ListGroup| wanted.get(key_of(*group)).and_then(Value::as_bool) == Some(true);
     let groups: Vec<ListGroup> = ListGroup::ALL.into_iter().filter(is_wanted).collect();
-    let resources = wanted
-        .get("resourceSubscriptions")
-        .and_then(Value::as_array)
-        .map(|uris| uris.iter().filter_map(Value::as_str).take(MOST_RESOURCES).map(str::to_owned).collect::<Vec<_>>());
+    let names = |key: &str, most: usize| -> Option<Vec<String>> {
+        let names = wanted.get(key)?.as_array()?;
+        Some(names.iter().filter_map(Value::as_str).take(most).map(str::to_owned).collect())
+    };
+    let resources = names("resourceSubscriptions", MOST_RESOURCES);
+    let tasks = names("taskIds", MOST_TASKS).filter(|_| declares_tasks(&meta.capabilities));
     let too_many = |text: &str| Begun::Now(Reply::Error(ErrorObject::new(own_code::TOO_MANY, text)));
     let Some(entered) = ask.caller.listens.enter() else {
         return too_many("too many requests listen");
@@ -98,16 +102,18 @@ pub(super) fn listen(gateway: &Gateway, fleet: &Arc<Fleet>, ask: &Ask, meta: &Re
     let session = fleet.open_listener(gates, ask.caller.entrance.clone(), Arc::<Listener>::clone(&listener));
     let open = Listening { session, fleet: Arc::clone(fleet), _entered: entered };
     let ended = ask.caller.listens.ended.subscribe();
-    Begun::Later(Box::pin(run(open, listener, groups, resources, ended)))
+    Begun::Later(Box::pin(run(open, listener, Wanted { groups, resources, tasks }, ended)))
 }
 
-async fn run(
-    open: Listening,
-    listener: Arc<Listener>,
+/// What a request listens for.
+struct Wanted {
     groups: Vec<ListGroup>,
     resources: Option<Vec<String>>,
-    mut ended: watch::Receiver<bool>,
-) -> Reply {
+    tasks: Option<Vec<String>>,
+}
+
+async fn run(open: Listening, listener: Arc<Listener>, wanted: Wanted, mut ended: watch::Receiver<bool>) -> Reply {
+    let Wanted { groups, resources, tasks } = wanted;
     let mut versions = open.fleet.versions();
     let now = *versions.borrow_and_update();
     let mut honoured = Object::new();
@@ -123,6 +129,10 @@ async fn run(
             }
         }
         honoured.insert("resourceSubscriptions", subscribed);
+    }
+    if let Some(tasks) = tasks {
+        let told = tasks.into_iter().filter(|id| open.fleet.listen_for_task(&open.session, id));
+        honoured.insert("taskIds", told.map(Value::from).collect::<Vec<_>>());
     }
     listener.acknowledge(honoured);
     let telling = async {
@@ -176,7 +186,7 @@ struct Listener {
     id: Id,
     tell: Tell,
     /// Updates that came before the acknowledgement; nothing once it was sent.
-    early: Mutex<Option<Vec<Object>>>,
+    early: Mutex<Option<Vec<(&'static str, Object)>>>,
 }
 
 impl fmt::Debug for Listener {
@@ -207,8 +217,8 @@ impl Listener {
     fn acknowledge(&self, honoured: Object) {
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         self.send(SubscriptionsAcknowledgedNotificationMethod::VALUE, object! { "notifications" => honoured });
-        for params in early.take().unwrap_or_default() {
-            self.send(ResourceUpdatedNotificationMethod::VALUE, params);
+        for (method, params) in early.take().unwrap_or_default() {
+            self.send(method, params);
         }
     }
 }
@@ -224,12 +234,13 @@ impl Way for Listener {
     }
 
     fn notify(&self, _outlet: Option<&Outlet>, method: &str, params: Option<&Value>) {
-        let (ResourceUpdatedNotificationMethod::VALUE, Some(Value::Object(params))) = (method, params) else {
+        let heard = [ResourceUpdatedNotificationMethod::VALUE, TASK_TOLD].into_iter().find(|heard| *heard == method);
+        let (Some(method), Some(Value::Object(params))) = (heard, params) else {
             return;
         };
         let mut early = self.early.lock().unwrap_or_else(PoisonError::into_inner);
         match early.as_mut() {
-            Some(early) if early.len() < MOST_EARLY => early.push(params.clone()),
+            Some(early) if early.len() < MOST_EARLY => early.push((method, params.clone())),
             Some(_) => {}
             None => self.send(method, params.clone()),
         }

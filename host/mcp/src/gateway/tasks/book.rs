@@ -1,6 +1,6 @@
 //! The tasks that clients made, by the ids that those know.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,6 +62,8 @@ struct State {
     awake: Option<CallGuard>,
     /// The error that the gateway ended it with.
     failed: Option<Value>,
+    /// The sessions that listen for it, by their numbers.
+    listeners: BTreeMap<u64, Weak<ClientSession>>,
 }
 
 /// One task.
@@ -123,7 +125,25 @@ impl Task {
         self.state().failed.clone()
     }
 
-    fn is_over(&self) -> bool {
+    /// Notes a session that listens for it. Returns true where it is the first.
+    pub(super) fn listen(&self, session: &Arc<ClientSession>) -> bool {
+        let mut state = self.state();
+        state.listeners.insert(session.number, Arc::downgrade(session)).is_none() && state.listeners.len() == 1
+    }
+
+    /// Notes that a session does not listen for it any more. Returns true where it was the last.
+    pub(super) fn stop_listening(&self, session: u64) -> bool {
+        let mut state = self.state();
+        state.listeners.remove(&session).is_some() && state.listeners.is_empty()
+    }
+
+    /// Returns the sessions that listen for it.
+    pub(in crate::gateway) fn listeners(&self) -> Vec<Arc<ClientSession>> {
+        self.state().listeners.values().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Returns true where nothing more comes of it.
+    pub(in crate::gateway) fn is_over(&self) -> bool {
         let state = self.state();
         state.status.is_over() || state.failed.is_some()
     }
@@ -180,7 +200,14 @@ impl TaskBook {
     ) -> Result<Arc<Task>, TooMany> {
         let now = Instant::now();
         let awake = (!told.status.is_over()).then(|| server.callers.note(NO_SESSION, None));
-        let state = State { status: told.status, expires: now + lasts(told.ttl), seen: now, awake, failed: None };
+        let state = State {
+            status: told.status,
+            expires: now + lasts(told.ttl),
+            seen: now,
+            awake,
+            failed: None,
+            listeners: BTreeMap::new(),
+        };
         let task = Arc::new(Task {
             id: new_id().ok_or(TooMany)?,
             number: self.next.fetch_add(1, Ordering::Relaxed),
@@ -244,6 +271,11 @@ impl TaskBook {
         let tasks = self.tasks();
         let of_server = tasks.values().filter(|task| std::ptr::eq(Arc::as_ptr(&task.server), server));
         of_server.filter(|task| task.own_id == own_id).max_by_key(|task| task.number).cloned()
+    }
+
+    /// Returns the tasks that somebody listens for.
+    pub(super) fn listened_for(&self) -> Vec<Arc<Task>> {
+        self.tasks().values().filter(|task| !task.state().listeners.is_empty()).cloned().collect()
     }
 
     /// Drops a task.

@@ -168,6 +168,11 @@ impl Link for ScriptedLink {
         Box::pin(async move { Ok(Pages { items, incomplete: None, ttl_ms: None }) })
     }
 
+    fn listen_for_task(&self, own_id: &str, listens: bool) {
+        let params = portcullis_model::object! { "taskId" => own_id, "listens" => listens };
+        self.server.asked.lock().unwrap().push(("listen for a task", params.into()));
+    }
+
     fn ask(&self, method: &'static str, params: Value) -> Boxed<'_, Result<Answer, LinkError>> {
         let answer = (self.server.on_ask)(method, &params);
         self.server.asked.lock().unwrap().push((method, params));

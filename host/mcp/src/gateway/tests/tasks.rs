@@ -1,6 +1,7 @@
 //! Tasks of both revisions, from the call that makes one to what comes of it.
 
 mod augmented;
+mod listened;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
