@@ -62,9 +62,12 @@ impl Subscriptions {
 
     /// Listens for a task, as long as there is room, or does not any more.
     pub(super) fn set_task(&self, id: &str, listens: bool) {
-        self.wanted.send_if_modified(|wanted| match listens {
-            true => wanted.tasks.len() < MOST_TASKS && wanted.tasks.insert(id.to_owned()),
-            false => wanted.tasks.remove(id),
+        self.wanted.send_if_modified(|wanted| {
+            if listens {
+                wanted.tasks.len() < MOST_TASKS && wanted.tasks.insert(id.to_owned())
+            } else {
+                wanted.tasks.remove(id)
+            }
         });
     }
 

@@ -6,8 +6,8 @@ use portcullis_model::json::Value;
 
 use super::book::{Owner, Task};
 use crate::downstream::ClientSession;
+use crate::gateway::Fleet;
 use crate::gateway::server::{Connected, Server};
-use crate::gateway::{Fleet, Link};
 
 /// Members of a task that are answers, questions and errors: whoever wants them asks for the task, and each passes its gate.
 const ANSWERS: [&str; 3] = ["inputRequests", "result", "error"];
@@ -15,7 +15,9 @@ const ANSWERS: [&str; 3] = ["inputRequests", "result", "error"];
 /// Takes what passes other gates out of what a server tells of a task by itself: its state remains.
 pub(in crate::gateway) fn state_only(params: &mut Value) {
     if let Some(params) = params.as_object_mut() {
-        ANSWERS.into_iter().for_each(|member| drop(params.remove(member)));
+        for member in ANSWERS {
+            params.remove(member);
+        }
     }
 }
 
