@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::layer::Encoding;
 
 fn compile(phrases: &[&str], literals: &[&str], tags: &[&str]) -> Rules {
     let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
