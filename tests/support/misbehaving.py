@@ -32,7 +32,9 @@ def call(identifier, name: str, arguments: dict) -> None:
         send({"jsonrpc": "2.0", "id": identifier, "result": result})
 
     head = b'{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":' % json.dumps(identifier).encode()
-    if name == "noise":
+    if arguments.get("fails"):
+        answer({**text("it did not work"), "isError": True})
+    elif name == "noise":
         write(b"starting up...")
         write(b"")
         write(b'{"level":30,"msg":"listening"}')

@@ -1,10 +1,14 @@
 //! The command line as it is written: nothing is resolved here, see [`crate::settings`].
 
 mod approval;
+mod catalog;
+mod clients;
 mod door;
 mod evaluation;
 pub(crate) mod journal;
 mod project;
+mod servers;
+mod shell;
 
 use std::path::PathBuf;
 
@@ -13,11 +17,15 @@ use portcullis_mcp::Schemas;
 use portcullis_model::GateName;
 
 pub(crate) use approval::{Allow, Approvals, Grants, Passphrase, Revoke, ShowApproval};
+pub(crate) use catalog::{Catalog, Install, ShowManifest};
+pub(crate) use clients::{Export, Import};
 #[cfg(unix)]
 pub(crate) use door::Approve;
 pub(crate) use door::{AddClient, Client, Consent, Mint, Serve, Token};
 pub(crate) use evaluation::{Asked, By, PolicyEval};
 pub(crate) use project::{PolicyBuild, PolicyCheck, PolicyNew, PolicyTest};
+pub(crate) use servers::{Add, Call, Configure, Named, Transport};
+pub(crate) use shell::{Completions, Man};
 
 /// Stands between an AI agent and its MCP servers; every decision is made by a WebAssembly policy.
 #[derive(Clone, Debug, PartialEq, Parser)]
@@ -31,7 +39,7 @@ pub(crate) struct Arguments {
 
 const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 what was checked does not hold, 2 usage, 3 config, 4 home folder or database, 5 policies,
-6 gateway, 70 internal";
+6 gateway, 7 refused by a gate, 8 the tool answered with an error, 9 the server cannot be reached, 70 internal";
 
 const HOME_HELP: &str =
     "Folder with config, policies, cache and journal [default: $PORTCULLIS_HOME, else ~/.portcullis]";
@@ -56,10 +64,31 @@ pub(crate) enum Command {
     Serve(Serve),
     /// Serves one server, named by its command, without a config
     Wrap(Wrap),
+    /// Adds a server to the config, once the config gate has cleared it
+    Add(Add),
+    /// Removes a server from the config
+    Remove(Named),
+    /// Switches a server of the config on
+    Enable(Named),
+    /// Switches a server of the config off
+    Disable(Named),
+    /// Chooses which tools of a server are used
+    Configure(Configure),
+    /// Shows the servers that can be installed by name
+    #[command(subcommand)]
+    Catalog(Catalog),
+    /// Installs a server of the catalog: shown first, screened, written, and started once to see its tools
+    Install(Install),
+    /// Takes over servers from the configs of other clients, once the config gate has cleared them
+    Import(Import),
+    /// Points a client at this gateway, and keeps its config as it was
+    Export(Export),
     /// Starts all servers and shows what of them would be published, and what not and why
     List(Report),
     /// Starts one server and shows time, tools and what each gate said; fails if it is not ready
     Test(Test),
+    /// Starts one server and calls one of its tools, through every gate
+    Call(Call),
     /// Reads the config and shows what is wrong with it
     Check(Report),
     /// Shows all running gateways of the home: servers, what they were used for, policies, sessions
@@ -100,6 +129,14 @@ pub(crate) enum Command {
     /// Consents to an OAuth client whose page in the browser shows a code
     #[cfg(unix)]
     Approve(Approve),
+    /// Looks at everything that a gateway needs, and says what is wrong and how to mend it
+    Doctor(Report),
+    /// Shows which variables a server gets, and why
+    ExplainEnv(Named),
+    /// Writes a script that completes this command line in a shell
+    Completions(Completions),
+    /// Writes the manual page
+    Man(Man),
     /// Compiles all policies into the cache, so that the first start does not have to
     Warm(Report),
     /// Shows a misbehaving server being stopped, in a home folder of its own

@@ -16,6 +16,7 @@ use tokio::time::Instant;
 use crate::commands::serve::report;
 use crate::failure::one_line;
 use crate::policies::{folder, store_config};
+use crate::settings::surroundings;
 use crate::stop;
 
 /// The file is looked at this often, by its path: so it does not matter whether it is written, replaced, or a link. Reports
@@ -146,7 +147,12 @@ impl ConfigWatch {
         let Some(Source { path, origin }) = &self.source else {
             return;
         };
-        let config = match Config::read(path, *origin, &Surroundings::process()) {
+        // Without the secrets of the home, what names them is left out, and says so.
+        let surroundings = surroundings(self.home.path()).unwrap_or_else(|failure| {
+            tracing::error!("{failure}");
+            Surroundings::process()
+        });
+        let config = match Config::read(path, *origin, &surroundings) {
             Ok(config) => config,
             Err(error) => {
                 let cause = std::error::Error::source(&error).map_or_else(String::new, |cause| format!(": {cause}"));

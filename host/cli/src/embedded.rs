@@ -5,7 +5,7 @@ mod outcome;
 
 use std::path::{Path, PathBuf};
 
-use portcullis_config::{Config, Surroundings};
+use portcullis_config::Config;
 use portcullis_mcp::Schemas;
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 
 use crate::failure::OrExit as _;
 use crate::gateway::StartOptions;
-use crate::settings::origin;
+use crate::settings::{origin, surroundings};
 use crate::{Composition, Exit, Failure};
 
 use client::Client;
@@ -99,14 +99,22 @@ impl Embedded {
     /// as [`Composition::gateway`]'s status shows.
     pub async fn start(options: EmbeddedOptions) -> Result<Self, Failure> {
         let home = Home::open(&options.home).or_exit(Exit::State, "opening the home folder")?;
-        let config = Config::read(&options.config, origin(&options.config), &Surroundings::process())
+        let config = Config::read(&options.config, origin(&options.config), &surroundings(home.path())?)
             .or_exit(Exit::Config, "reading the config")?;
         let mut composition = Composition::start_with(&home, &config, start_options(options.supervisor.as_deref()))?;
         composition.watch_config(&home, &config);
         composition.hear_operators(&home, &config)?;
         composition.note_front("an agent that embeds it");
-        let client = Client::connect(composition.gateway().clone(), options.schemas);
-        let (name, version) = options.client;
+        Self::introduce(composition, options.schemas, options.client).await
+    }
+
+    /// Introduces an agent to a gateway, by its name and version.
+    pub(crate) async fn introduce(
+        composition: Composition,
+        schemas: Schemas,
+        (name, version): (String, String),
+    ) -> Result<Self, Failure> {
+        let client = Client::connect(composition.gateway().clone(), schemas);
         let introduction = object! {
             "protocolVersion" => "2025-11-25",
             "capabilities" => Object::new(),

@@ -21,8 +21,33 @@ pub enum Exit {
     Policies = 5,
     /// The gateway could not serve its client.
     Gateway = 6,
+    /// A gate refused what was asked: a server entry was not saved, a call was not made, a result was not released.
+    Refused = 7,
+    /// The tool that was called answered with an error.
+    ToolError = 8,
+    /// The server could not be reached, or did not answer.
+    Unreachable = 9,
     /// A mistake of this program.
     Internal = 70,
+}
+
+impl Exit {
+    /// Returns a word for it, for scripts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Success => "done",
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::Config => "config",
+            Self::State => "state",
+            Self::Policies => "policies",
+            Self::Gateway => "gateway",
+            Self::Refused => "refused",
+            Self::ToolError => "tool-error",
+            Self::Unreachable => "unreachable",
+            Self::Internal => "internal",
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {

@@ -20,6 +20,11 @@ impl Failure {
         Self { exit, message: message.into(), cause: None, hint: None }
     }
 
+    /// Builds one with its cause.
+    pub(crate) fn caused(exit: Exit, doing: impl Into<String>, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self { exit, message: doing.into(), cause: Some(cause.into()), hint: None }
+    }
+
     /// Adds the fix.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -71,7 +76,7 @@ pub(crate) trait OrExit<T> {
 
 impl<T, E: Into<Box<dyn Error + Send + Sync>>> OrExit<T> for Result<T, E> {
     fn or_exit(self, exit: Exit, doing: impl Into<String>) -> Result<T, Failure> {
-        self.map_err(|cause| Failure { exit, message: doing.into(), cause: Some(cause.into()), hint: None })
+        self.map_err(|cause| Failure::caused(exit, doing, cause))
     }
 }
 

@@ -309,6 +309,11 @@ impl Composition {
         }
     }
 
+    /// Returns the gates, to answer what they ask.
+    pub(crate) fn gates(&self) -> &Arc<Gates> {
+        &self.gates
+    }
+
     /// Returns the gateway, to be given clients.
     pub fn gateway(&self) -> &Arc<Gateway> {
         &self.gateway
@@ -359,7 +364,7 @@ fn keep_payloads(home: &Home, config: &Config, store: &SqliteStore) -> Result<bo
     Ok(is_wanted)
 }
 
-fn limits(approvals: &Approvals) -> ApprovalLimits {
+pub(crate) fn limits(approvals: &Approvals) -> ApprovalLimits {
     ApprovalLimits {
         wait: approvals.timeout,
         waiting: usize::try_from(approvals.waiting).unwrap_or(usize::MAX),

@@ -47,13 +47,16 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod backup;
 mod commands;
+mod config_file;
 mod config_watch;
 mod demo;
 mod dispatch;
 mod embedded;
 mod exit;
 mod failure;
+mod files;
 mod gateway;
 mod log_file;
 mod moment;
@@ -65,11 +68,14 @@ mod policy_report;
 mod probe;
 mod progress;
 mod report;
+mod screening;
+mod secrets_file;
 mod server_report;
 mod settings;
 mod stderr_log;
 mod stop;
 mod telemetry;
+mod terminal;
 mod updates;
 
 pub use dispatch::main;

@@ -10,7 +10,7 @@ use portcullis_store::{Home, SqliteStore};
 
 use crate::arguments::{ConfigFile, Global};
 use crate::failure::OrExit as _;
-use crate::{Exit, Failure, gateway};
+use crate::{Exit, Failure, gateway, secrets_file};
 
 /// What every command needs to know of its surroundings.
 #[derive(Clone, Debug)]
@@ -51,21 +51,44 @@ impl Settings {
         gateway::open_store(&self.open_home()?, &journal)
     }
 
+    /// Returns the path of the home folder, which may not be there.
+    pub(crate) fn home_path(&self) -> &Path {
+        &self.home
+    }
+
+    /// Returns true where the home folder is the one that is used where nothing is said.
+    pub(crate) fn is_usual_home(&self) -> bool {
+        Home::locate(None, std::env::var_os("HOME")).is_ok_and(|usual| usual == self.home)
+    }
+
+    /// Returns the path of the config that was named, or of the one of the home folder.
+    pub(crate) fn config_path(&self, file: &ConfigFile) -> PathBuf {
+        file.config.clone().unwrap_or_else(|| self.home.join("config.yaml"))
+    }
+
+    /// Returns what configs take from outside: this process, and the secrets of the home.
+    pub(crate) fn surroundings(&self) -> Result<Surroundings, Failure> {
+        surroundings(&self.home)
+    }
+
     /// Reads the config that was named, or the one of the home folder.
     pub(crate) fn read_config(&self, file: &ConfigFile) -> Result<(PathBuf, Config), Failure> {
-        let (path, named) = match &file.config {
-            Some(path) => (path.clone(), true),
-            None => (self.home.join("config.yaml"), false),
-        };
+        let path = self.config_path(file);
         let config =
-            Config::read(&path, origin(&path), &Surroundings::process()).or_exit(Exit::Config, "reading the config");
-        let hint = if named {
+            Config::read(&path, origin(&path), &self.surroundings()?).or_exit(Exit::Config, "reading the config");
+        let hint = if file.config.is_some() {
             "check the path after `--config`"
         } else {
-            "create it, name another with `--config`, or run one server without a config: `portcullis wrap -- CMD`"
+            "`portcullis add` and `portcullis import` make one, `--config` names another, and `portcullis wrap -- CMD` \
+             runs one server without a config"
         };
         Ok((path, config.map_err(|failure| failure.hint(hint))?))
     }
+}
+
+/// Returns what configs take from outside: this process, and the secrets of a home.
+pub(crate) fn surroundings(home: &Path) -> Result<Surroundings, Failure> {
+    Ok(Surroundings::process().with_variables(secrets_file::read(home)?))
 }
 
 /// A JSON file is the config of a client application; ours is YAML.

@@ -147,7 +147,7 @@ impl Config {
 }
 
 /// Keys that servers stand under: ours, that of desktop clients, that of one editor.
-const SERVER_KEYS: [&str; 3] = ["mcp_servers", "mcpServers", "servers"];
+pub(crate) const SERVER_KEYS: [&str; 3] = ["mcp_servers", "mcpServers", "servers"];
 
 /// Returns the server that a path leads into.
 fn server_of(keys: &[String]) -> Option<&str> {

@@ -4,6 +4,8 @@
 //! set. `${userHome}`, `${workspaceFolder}`, `${workspaceFolderBasename}`, `${pathSeparator}` and `${/}` stand for places.
 //! Values only, never keys; what was put in is not read again.
 
+use portcullis_model::json::Value;
+
 use crate::diagnostic::DiagnosticKind;
 use crate::key_path::KeyPath;
 use crate::sink::{Mistake, Sink};
@@ -19,6 +21,33 @@ const MOST_ADDED: usize = 4 * 1024 * 1024;
 pub(crate) struct Interpolation<'a> {
     surroundings: &'a Surroundings,
     added: usize,
+}
+
+/// Returns the variables that the texts of a value name and that are not set, without those that have a default.
+pub(crate) fn unset(value: &Value, surroundings: &Surroundings) -> Vec<String> {
+    let mut names = Vec::new();
+    collect_unset(value, &Interpolation::new(surroundings), &mut names);
+    names
+}
+
+fn collect_unset(value: &Value, interpolation: &Interpolation<'_>, names: &mut Vec<String>) {
+    match value {
+        Value::String(text) => {
+            for piece in text.split("${").skip(1) {
+                let Some((placeholder, _)) = piece.split_once('}') else {
+                    continue;
+                };
+                if let Err(Missing::Variable(name)) = interpolation.lookup(placeholder)
+                    && !names.contains(&name)
+                {
+                    names.push(name);
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect_unset(item, interpolation, names)),
+        Value::Object(object) => object.iter().for_each(|(_, member)| collect_unset(member, interpolation, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 /// Why a placeholder has no value.

@@ -6,19 +6,27 @@
 
 #![forbid(unsafe_code)]
 
+mod catalog;
+mod clients;
 mod config;
 mod diagnostic;
+mod edit;
 mod fields;
 mod interpolation;
 mod key_path;
+mod secrets;
 mod sections;
 mod server;
 mod sink;
 mod surroundings;
 mod tree;
 
+pub use catalog::{Asked, Manifest, ManifestError, Parameter, SandboxNeeds, built_in};
+pub use clients::{Client, ClientText, ClientTextError, FileFormat, Foreign, FoundEntry, Place, Places, System};
 pub use config::{Config, ReadError, Source};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Level};
+pub use edit::{ConfigText, EditError};
+pub use secrets::{Concealed, conceal, conceal_variables};
 pub use sections::approvals::{Approvals, OperatorProof};
 pub use sections::journal::{Durability, JournalSection, Payloads};
 pub use sections::naming::Naming;

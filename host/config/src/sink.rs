@@ -32,6 +32,11 @@ impl Mistake {
         Self { level: Level::Note, ..Self::error(kind, message) }
     }
 
+    /// Returns the message alone.
+    pub(crate) fn into_message(self) -> String {
+        self.message
+    }
+
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -1,7 +1,13 @@
 //! What interpolation and paths take from outside the config.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+
+use portcullis_model::Secret;
+use portcullis_model::json::Value;
+
+use crate::interpolation;
 
 type Lookup = dyn Fn(&str) -> Option<String> + Send + Sync;
 
@@ -26,6 +32,19 @@ impl Surroundings {
     /// Returns surroundings without home and workspace that answer variables by a function.
     pub fn new(variable: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { variable: Box::new(variable), home: None, workspace: None }
+    }
+
+    /// Adds variables that are looked at where the ones before have none of that name.
+    #[must_use]
+    pub fn with_variables(self, variables: BTreeMap<String, Secret>) -> Self {
+        let first = self.variable;
+        let more = move |name: &str| variables.get(name).map(|value| value.expose().to_owned());
+        Self { variable: Box::new(move |name| first(name).or_else(|| more(name))), ..self }
+    }
+
+    /// Returns the variables that the texts of a value name and that are not set here, without those that have a default.
+    pub fn unset_in(&self, value: &Value) -> Vec<String> {
+        interpolation::unset(value, self)
     }
 
     /// Sets the user's home.

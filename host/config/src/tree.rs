@@ -3,9 +3,14 @@
 mod build;
 mod scalar;
 
-pub(crate) use build::parse;
+pub(crate) use build::{Tree, parse};
 
 use portcullis_model::json::{Object, Value};
+
+/// Returns true where a plain scalar is read as that very text.
+pub(crate) fn is_plain_text(text: &str) -> bool {
+    matches!(scalar::resolve(text), Kind::Text { .. })
+}
 
 /// Where something stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

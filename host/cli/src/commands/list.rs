@@ -48,7 +48,8 @@ pub(crate) fn test(settings: &Settings, arguments: &arguments::Test) -> Result<E
     Ok(if survey.all_ready() { Exit::Success } else { Exit::Failed })
 }
 
-fn unknown(name: &str, names: &[String], config: &Config) -> Failure {
+/// Returns the failure of a name that no server of the config has, or whose entry has errors.
+pub(crate) fn unknown(name: &str, names: &[String], config: &Config) -> Failure {
     if config.left_out.iter().any(|left_out| left_out == name) {
         let mistakes = config.diagnostics.iter().filter(|diagnostic| diagnostic.server.as_deref() == Some(name));
         let mistakes: Vec<_> = mistakes.map(|diagnostic| diagnostic.message.clone()).collect();
@@ -61,15 +62,18 @@ fn unknown(name: &str, names: &[String], config: &Config) -> Failure {
 
 /// What became of the servers.
 pub(crate) struct Survey {
-    status: Status,
+    pub(crate) status: Status,
     tools: Vec<(String, String)>,
+    /// The servers' own names of the tools.
+    pub(crate) own_names: Vec<String>,
     policies: Vec<PolicyLine>,
     passages: Vec<JournalEntry>,
     /// False where what the gates did is left out.
     gates: bool,
 }
 
-fn survey(settings: &Settings, config: &Config, format: Format) -> Result<Survey, Failure> {
+/// Starts the servers of a config, waits for them, and stops them again.
+pub(crate) fn survey(settings: &Settings, config: &Config, format: Format) -> Result<Survey, Failure> {
     let home = settings.open_home()?;
     let runtime = runtime()?;
     let survey = runtime.block_on(async {
@@ -89,12 +93,15 @@ fn survey(settings: &Settings, config: &Config, format: Format) -> Result<Survey
         if tokio::time::timeout(slowest + GRACE, settled).await.is_err() {
             tracing::warn!("not all servers got ready in time");
         }
-        let tools = gateway.catalogue();
-        let tools = tools.tools().iter().map(|tool| (tool.server().to_string(), tool.exposed().to_owned())).collect();
+        let catalogue = gateway.catalogue();
+        let own_names = catalogue.tools().iter().map(|tool| tool.name().to_owned()).collect();
+        let tools =
+            catalogue.tools().iter().map(|tool| (tool.server().to_string(), tool.exposed().to_owned())).collect();
         let passages = passages_since(&composition, last)?;
         let survey = Survey {
             status: gateway.status(),
             tools,
+            own_names,
             policies: policy_report::lines(&composition.policies),
             passages,
             gates: true,

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Sign) -> Result<Exit, Failure> {
 }
 
 /// Returns the name of the signature of a file.
-pub(super) fn signature_of(file: &Path) -> PathBuf {
+pub(crate) fn signature_of(file: &Path) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(".minisig");
     name.into()
