@@ -2,17 +2,21 @@
 
 use std::time::{Duration, Instant};
 
-use portcullis_model::json::Value;
+use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
 use portcullis_tests::{Client, Home, Registry};
 
 use crate::PROGRAM;
 use crate::encode::{component, component_of};
 use crate::hot_swap::{Load, PATIENCE, indicators, is_refused, lists, moved, policy_command};
-use crate::registry::{done, key, member, write};
+use crate::registry::{done, key, member, run, write};
 
 /// A home whose gateway looks at a place every second, and trusts its own key for the guest and for packs of a policy.
 fn home(place: &str) -> Home {
+    home_with(object! { "from" => place, "every" => "1s" })
+}
+
+fn home_with(update: Object) -> Home {
     let home = Home::new(PROGRAM, "{}");
     let key = key(&home, "ours.key");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/support/misbehaving.py");
@@ -24,7 +28,7 @@ fn home(place: &str) -> Home {
         "policies" => object! {
             "required" => required.map(Value::from).to_vec(),
             "keys" => vec![Value::from(object! { "name" => "ours", "key" => key, "names" => names })],
-            "update" => object! { "from" => place, "every" => "1s" },
+            "update" => update,
         },
         "approvals" => object! { "proof" => "none" },
     };
@@ -175,4 +179,31 @@ fn an_update_that_is_refused_alarms_and_changes_nothing_across_a_restart_too() {
     wait_for(&home, "could not be had 3 times and more");
     assert!(is_refused(&mut client, "mcp__good__frobnicate"));
     assert!(home.stderr().contains("alarm"), "{}", home.stderr());
+}
+
+#[test]
+fn an_update_in_shadow_is_compared_and_promoted_once_it_made_no_difference_for_long_enough() {
+    let Some(registry) = Registry::start() else { return };
+    let place = registry.place("acme/site:stable");
+    let home = home_with(object! { "from" => place.as_str(), "every" => "1s", "mode" => "shadow", "after" => 200_u64 });
+    home.policies();
+    let client = Client::connect(&mut home.command(&["run"]), object! {}.into());
+    let mut load = Load::of(client);
+    assert!(lists(&mut load.client, "mcp__good__plain"), "{}", home.stderr());
+    ship_bundle(&home, "1.0.0", &component("denies-named"), &place);
+    let status = wait_for(&home, "\"outcome\":\"in-shadow\"");
+    assert!(status.contains("\"shadow\":[{\"name\":\"guest\""), "{status}");
+    // It would deny this, and does not.
+    assert!(!is_refused(&mut load.client, "mcp__good__frobnicate"));
+    wait_for(&home, "\"differed\":1");
+    let journal = run(&home, &["journal", "query", "--decision", "compared", "--json"]);
+    let journal = String::from_utf8_lossy(&journal.stdout);
+    assert!(journal.contains("frobnicate") && journal.contains("hostile-rule"), "{journal}{}", home.stderr());
+    assert!(!home.policies().join("site.bundle").exists(), "it counts for nothing yet");
+    load.run_until("it is promoted", |_| home.stderr().contains("promoted by rule"));
+    assert!(is_refused(&mut load.client, "mcp__good__frobnicate"), "{}", home.stderr());
+    assert!(home.policies().join("site.bundle").exists());
+    drop(load);
+    let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
+    assert!(is_refused(&mut client, "mcp__good__frobnicate"), "a promotion outlives the process: {}", home.stderr());
 }

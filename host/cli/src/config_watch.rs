@@ -210,6 +210,7 @@ impl ConfigWatch {
         if wanted.folder != self.running.folder {
             notes.push("another `policies.directory` counts after a restart".to_owned());
             wanted.policies.folder.clone_from(&self.running.policies.folder);
+            wanted.policies.trial.clone_from(&self.running.policies.trial);
         }
         if wanted.journal != self.running.journal {
             notes.push("what changed under `journal` counts after a restart".to_owned());

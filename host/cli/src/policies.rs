@@ -114,6 +114,8 @@ pub(crate) fn store_config(home: &Home, config: &Config) -> StoreConfig {
             AllowUnsigned::Nothing => Unsigned::Nothing,
         },
         trust: Trust::new(config.policies.keys.clone()),
+        // Within the policies folder, so that what is promoted can be renamed into it.
+        trial: Some(folder(home, config).join(".trial")),
         folder: Some(folder(home, config)),
     }
 }

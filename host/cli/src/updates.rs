@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use portcullis_config::UpdateSection;
+use portcullis_config::{UpdateMode, UpdateSection};
 use portcullis_gates::Gates;
 use portcullis_model::json::Value;
-use portcullis_model::object;
-use portcullis_runtime::{OfferError, PolicyStore};
+use portcullis_model::{Digest, PolicyName, object};
+use portcullis_runtime::{OfferError, PolicyStore, TriedPolicy};
 use portcullis_store::{Home, SqliteStore};
 use tokio::sync::watch;
 
@@ -32,6 +32,8 @@ pub(crate) enum Outcome {
     NothingNew,
     /// What it stands for was taken, so long after the look began.
     Taken(Duration),
+    /// What it stands for is tried in shadow, so long after the look began.
+    Tried(Duration),
     /// What it stands for is refused, with the reason.
     Refused(String),
     /// It could not be had, with the reason.
@@ -68,6 +70,10 @@ impl UpdateState {
             Outcome::Taken(took) => {
                 object.insert("took_us", u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
                 ("taken", None)
+            }
+            Outcome::Tried(took) => {
+                object.insert("took_us", u64::try_from(took.as_micros()).unwrap_or(u64::MAX));
+                ("in-shadow", None)
             }
             Outcome::Refused(reason) => ("refused", Some(reason)),
             Outcome::Failed(reason) => ("failed", Some(reason)),
@@ -121,6 +127,7 @@ impl Updates {
             let outcome = self.look(&section, &mut known).await;
             failures = if matches!(outcome, Outcome::Failed(_)) { failures + 1 } else { 0 };
             self.tell(&section, known.as_deref(), outcome, failures);
+            self.promote_by_rule(&section).await;
             tokio::select! {
                 () = tokio::time::sleep(section.every) => {}
                 changed = wanted.changed() => {
@@ -147,9 +154,13 @@ impl Updates {
             return Outcome::NothingNew;
         }
         let (policies, gates, store) = (Arc::clone(&self.policies), Arc::clone(&self.gates), Arc::clone(&self.store));
+        let mode = section.mode;
         // Policies may have to be compiled.
         let offered = tokio::task::spawn_blocking(move || {
-            let offered = policies.offer(&gates, into.path());
+            let offered = match mode {
+                UpdateMode::Apply => policies.offer(&gates, into.path()),
+                UpdateMode::Shadow => policies.offer_for_trial(&gates, into.path()),
+            };
             // Before anybody hears of it: what judged once is not undone by a kill.
             remember_versions(&policies, &store);
             offered
@@ -157,13 +168,43 @@ impl Updates {
         match offered.await {
             Ok(Ok(_)) => {
                 *known = Some(digest);
-                Outcome::Taken(began.elapsed())
+                match mode {
+                    UpdateMode::Apply => Outcome::Taken(began.elapsed()),
+                    UpdateMode::Shadow => Outcome::Tried(began.elapsed()),
+                }
             }
             Ok(Err(error @ (OfferError::NoFolder | OfferError::Read(_) | OfferError::Move(_)))) => {
                 Outcome::Failed(chain(&error))
             }
             Ok(Err(error)) => Outcome::Refused(chain(&error)),
             Err(_) => Outcome::Failed("taking it broke".to_owned()),
+        }
+    }
+
+    /// Promotes what is tried in shadow, once all of it has said the same as what counts for as long as the config asks.
+    async fn promote_by_rule(&self, section: &UpdateSection) {
+        let (UpdateMode::Shadow, Some(after)) = (section.mode, section.after) else { return };
+        let tried = self.policies.tried();
+        let tallies = self.gates.tallies();
+        let is_proven = |tried: &TriedPolicy| {
+            let is_it = |name: &PolicyName, digest: Digest| *name == tried.name && digest == tried.digest;
+            tallies.iter().any(|(name, digest, tally)| is_it(name, *digest) && tally.alike >= after)
+        };
+        let Some(first) = tried.first().filter(|_| tried.iter().all(is_proven)).map(|tried| tried.name.clone()) else {
+            return;
+        };
+        let (policies, gates, store) = (Arc::clone(&self.policies), Arc::clone(&self.gates), Arc::clone(&self.store));
+        let promoted = tokio::task::spawn_blocking(move || {
+            let promoted = policies.promote(&gates, &first);
+            remember_versions(&policies, &store);
+            promoted
+        });
+        match promoted.await {
+            Ok(Ok(moved)) => {
+                tracing::info!(policy = %moved.policy, from = moved.from, to = moved.to, after, "promoted by rule");
+            }
+            Ok(Err(error)) => tracing::warn!(error = &error as &dyn std::error::Error, "nothing was promoted"),
+            Err(_) => tracing::error!("promoting broke"),
         }
     }
 
@@ -174,6 +215,10 @@ impl Updates {
             Outcome::NothingNew => None,
             Outcome::Taken(took) => {
                 tracing::info!(from, digest, took_ms = took.as_millis(), "policies were updated");
+                None
+            }
+            Outcome::Tried(took) => {
+                tracing::info!(from, digest, took_ms = took.as_millis(), "an update is tried in shadow");
                 None
             }
             Outcome::Refused(reason) => Some(format!("what {from} stands for is refused: {}", one_line(reason))),

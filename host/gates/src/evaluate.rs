@@ -22,6 +22,11 @@ pub trait Evaluate: fmt::Debug + Send + Sync {
     fn evaluate_shared<'a>(&'a self, facts: &'a Facts, subject: &'a Arc<Subject>) -> EvaluationFuture<'a> {
         self.evaluate(facts, subject)
     }
+
+    /// Judges a subject for which nobody waits: never on the thread of whoever asks, where that can be helped.
+    fn evaluate_aside<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a> {
+        self.evaluate(facts, subject)
+    }
 }
 
 /// What came of an evaluation, and what it cost.

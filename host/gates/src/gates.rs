@@ -8,15 +8,16 @@ use std::sync::{Arc, Mutex};
 
 use arc_swap::ArcSwap;
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{CatalogueEntry, Digest, ItemKind, Occasion, Pinned, ServerName, SessionId, Trust};
+use portcullis_model::{CatalogueEntry, Digest, ItemKind, Occasion, Pinned, PolicyName, ServerName, SessionId, Trust};
 use tokio::sync::{Semaphore, SemaphorePermit, broadcast, watch};
 
 use crate::grant::InMemory;
 use crate::judge::{pass, shown_launch};
 use crate::session::{Meters, lock};
+use crate::shadow::{Shadows, Tally};
 use crate::{
-    ApprovalLimits, Approver, Call, Cleared, Context, Environment, Grants, Inbox, Journal, Launching, ListedItem,
-    PolicySet, Refusal, ServerMessage, ServerRequest, Session, Sessions,
+    ActivePolicy, ApprovalLimits, Approver, Call, Cleared, Context, Environment, Grants, Inbox, Journal, Launching,
+    ListedItem, Mode, PolicySet, Refusal, ServerMessage, ServerRequest, Session, Sessions,
 };
 
 /// So many answers wait to be heard; whoever missed some judges everything again.
@@ -68,6 +69,7 @@ pub struct Gates {
     publishing: Mutex<()>,
     generation: watch::Sender<u64>,
     pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) shadows: Shadows,
     sessions: Sessions,
     pub(crate) meters: Meters,
     inbox: Inbox,
@@ -93,6 +95,7 @@ impl Gates {
             set: ArcSwap::from_pointee(set),
             publishing: Mutex::new(()),
             generation,
+            shadows: Shadows::new(Arc::clone(&journal)),
             journal,
             sessions: Sessions::default(),
             meters: Meters::default(),
@@ -137,6 +140,11 @@ impl Gates {
         self
     }
 
+    /// Returns what came of comparing policies in shadow to what counts, by name and digest.
+    pub fn tallies(&self) -> Vec<(PolicyName, Digest, Tally)> {
+        self.shadows.tallies()
+    }
+
     /// Returns the current set.
     pub fn set(&self) -> Arc<PolicySet> {
         self.set.load_full()
@@ -147,6 +155,10 @@ impl Gates {
         let _order = lock(&self.publishing);
         let generation = self.set.load().generation.saturating_add(1);
         set.generation = generation;
+        self.shadows.retain(|name, digest| {
+            let is_it = |policy: &Arc<ActivePolicy>| policy.description.name == *name && policy.digest == digest;
+            set.policies().iter().any(|policy| policy.mode == Mode::Shadow && is_it(policy))
+        });
         self.set.store(Arc::new(set));
         self.generation.send_replace(generation);
         generation

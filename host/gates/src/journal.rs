@@ -49,6 +49,8 @@ pub enum RecordedDecision {
     Quarantined(String),
     /// No passage: a grant was taken back.
     Revoked,
+    /// No passage: what a policy in shadow would have said otherwise in one.
+    Compared,
 }
 
 /// What became of one question.

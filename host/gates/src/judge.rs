@@ -10,7 +10,7 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{Answer, Digest, Edit, GateName, Segment, ServerName, Subject};
 
 use crate::approval::{Answered, Asked, Memory, recall};
-use crate::chain::{Heard, Objection, View, check, evaluate, facts, objection, readings};
+use crate::chain::{self, Heard, Objection, View, check, evaluate, facts, objection, readings};
 use crate::display::{LONGEST_NAME, escaped};
 use crate::edits::{Fence, apply, put_up};
 use crate::inbox::{Asking, Hold, Unapproved};
@@ -238,7 +238,7 @@ async fn ask<P: Payload>(passage: &mut Passage<'_>, payload: &P, open: Vec<(Aske
 async fn converge<P: Payload>(passage: &mut Passage<'_>, set: &PolicySet, payload: &mut P) -> Result<Outcome, Refused> {
     let chain = open_gate(passage, set)?;
     let mut outcome = Outcome { digests: Arc::clone(&chain.digests), ..Outcome::default() };
-    if chain.policies.is_empty() {
+    if chain.policies.is_empty() && chain.shadows.is_empty() {
         return Ok(outcome);
     }
     for round in 1..=MOST_ROUNDS {
@@ -279,13 +279,9 @@ async fn run_round<P: Payload>(
     if chain.reads_echoes {
         passage.context.session.echoes(segments(&subject), &mut facts);
     }
-    let readings = readings(policies, passage.context, &passage.gates.meters);
+    let mut readings = readings(policies, passage.context, &passage.gates.meters);
+    let told = readings.len();
     let evaluations = evaluate(policies, &readings, &facts, &subject).await;
-    // A server entry holds credentials: what judged one is not kept.
-    if passage.gates.keeps_inputs && P::GATE != GateName::Config {
-        let document = payload.editable().map(|(document, _)| document.clone());
-        passage.inputs.push(Arc::new(Judged { facts, readings, subject: Subject::clone(&subject), document }));
-    }
     let segments = segments(&subject);
     let view = View {
         segments,
@@ -298,6 +294,17 @@ async fn run_round<P: Payload>(
         .zip(evaluations)
         .map(|(policy, Evaluation { outcome, cost })| (hear(policy, view, outcome), cost))
         .collect();
+    if round == 1 && !chain.shadows.is_empty() {
+        readings.extend(chain::readings(&chain.shadows, passage.context, &passage.gates.meters));
+        let counted = heard.iter().map(|(heard, _)| heard);
+        passage.gates.shadows.leave(passage, &chain.shadows, (&facts, &readings, &subject), view.editable, &counted);
+        readings.truncate(told);
+    }
+    // A server entry holds credentials: what judged one is not kept.
+    if passage.gates.keeps_inputs && P::GATE != GateName::Config {
+        let document = payload.editable().map(|(document, _)| document.clone());
+        passage.inputs.push(Arc::new(Judged { facts, readings, subject: Subject::clone(&subject), document }));
+    }
     let refused = strongest(heard.iter().map(|(heard, _)| heard));
     let mut changed = Ok(false);
     if refused.is_none() {
@@ -347,7 +354,7 @@ pub(crate) fn add_fences(fences: &mut Vec<Fence>, further: Vec<Fence>) {
 }
 
 /// Checks the outcome of an evaluation at a gate with one verdict.
-fn hear(policy: &Arc<ActivePolicy>, view: View<'_>, outcome: Result<Answer, Fault>) -> Heard {
+pub(crate) fn hear(policy: &Arc<ActivePolicy>, view: View<'_>, outcome: Result<Answer, Fault>) -> Heard {
     match outcome {
         Ok(Answer::Verdict(verdict)) => check(policy, view, verdict),
         Ok(Answer::Verdicts(_) | Answer::Selection(_)) => {
@@ -372,7 +379,7 @@ pub(crate) fn strongest<'h>(heard: impl Iterator<Item = &'h Heard>) -> Option<Re
     strongest.map(|(heard, found)| Refused::by_policy(found.code, &heard.policy.description.name, found.detail))
 }
 
-fn segments(subject: &Subject) -> &[Segment] {
+pub(crate) fn segments(subject: &Subject) -> &[Segment] {
     match subject {
         Subject::Config(subject) => &subject.segments,
         Subject::Environment(subject) => &subject.config.segments,

@@ -27,6 +27,7 @@ mod replay;
 mod segments;
 mod session;
 mod set;
+mod shadow;
 #[cfg(any(test, feature = "test-util"))]
 pub mod testing;
 pub mod trial;
@@ -48,3 +49,4 @@ pub use replay::Judged;
 pub use segments::definition::{annotations, field_digests};
 pub use session::{LiveSession, Session, Sessions, TooManySessions};
 pub use set::{ActivePolicy, Isolation, Mode, OnFault, PolicySet, PolicySource};
+pub use shadow::Tally;

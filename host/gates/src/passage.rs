@@ -137,7 +137,10 @@ impl<'a> Passage<'a> {
             RecordedDecision::Cleared => "cleared",
             RecordedDecision::Edited => "edited",
             RecordedDecision::Approved => "approved",
-            RecordedDecision::Refused(_) | RecordedDecision::Quarantined(_) | RecordedDecision::Revoked => "refused",
+            RecordedDecision::Refused(_)
+            | RecordedDecision::Quarantined(_)
+            | RecordedDecision::Revoked
+            | RecordedDecision::Compared => "refused",
         };
         self.log(name, "", None);
         self.write(decision, None).await.map_err(|JournalError(reason)| {

@@ -74,6 +74,8 @@ pub struct ActivePolicy {
 #[derive(Debug, Default)]
 pub(crate) struct Chain {
     pub(crate) policies: Vec<Arc<ActivePolicy>>,
+    /// Those in shadow that judge beside the passage. At the listing and environment gates they judge among the others.
+    pub(crate) shadows: Vec<Arc<ActivePolicy>>,
     pub(crate) digests: Arc<[Digest]>,
     /// True where a policy of the call gate declares labels: what it marked at one gate it reads at the other. Without
     /// one, nobody pays for echoes.
@@ -83,11 +85,16 @@ pub(crate) struct Chain {
 impl Chain {
     fn new(policies: &[Arc<ActivePolicy>], gate: GateName) -> Self {
         let judges = |policy: &&Arc<ActivePolicy>| policy.mode != Mode::Off && policy.gates.contains(&gate);
-        let policies: Vec<_> = policies.iter().filter(judges).cloned().collect();
+        let beside = match gate {
+            GateName::Config | GateName::Call | GateName::Result | GateName::Request => true,
+            GateName::Environment | GateName::Listing => false,
+        };
+        let (shadows, policies): (Vec<_>, Vec<_>) =
+            policies.iter().filter(judges).cloned().partition(|policy| beside && policy.mode == Mode::Shadow);
         let digests = policies.iter().map(|policy| policy.digest).collect();
-        let reads_echoes =
-            gate == GateName::Call && policies.iter().any(|policy| !policy.description.labels.is_empty());
-        Self { policies, digests, reads_echoes }
+        let mut all = policies.iter().chain(&shadows);
+        let reads_echoes = gate == GateName::Call && all.any(|policy| !policy.description.labels.is_empty());
+        Self { policies, shadows, digests, reads_echoes }
     }
 }
 
@@ -122,9 +129,10 @@ impl PolicySet {
         &self.policies
     }
 
-    /// Returns the policies that judge at a gate, those that are off left out.
+    /// Returns the policies that judge at a gate, in shadow too, those that are off left out.
     pub fn chain(&self, gate: GateName) -> impl Iterator<Item = &Arc<ActivePolicy>> {
-        self.judging(gate).policies.iter()
+        let chain = self.judging(gate);
+        chain.policies.iter().chain(&chain.shadows)
     }
 
     /// Returns the policies that judge at a gate, and their digests.

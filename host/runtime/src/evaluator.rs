@@ -161,6 +161,10 @@ impl Evaluate for Evaluator {
             None => self.on_pool(facts, Arc::clone(subject)),
         }
     }
+
+    fn evaluate_aside<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a> {
+        self.on_pool(facts, subject)
+    }
 }
 
 fn failed(fault: Fault, since: Instant) -> Evaluation {

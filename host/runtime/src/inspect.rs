@@ -111,6 +111,32 @@ pub fn supported() -> String {
     format!("{PACKAGE}@{major}.{minor} (up to {major}.{minor}.{patch})")
 }
 
+/// Returns true where a module or component ends within one of its outermost sections, each of which says how long it is
+/// (WebAssembly core specification, binary format, "sections").
+pub(crate) fn is_cut_off(wasm: &[u8]) -> bool {
+    const MAGIC: &[u8] = b"\0asm";
+    let Some(mut rest) = wasm.strip_prefix(MAGIC).and_then(|rest| rest.get(4..)) else {
+        return !wasm.is_empty() && (MAGIC.starts_with(wasm) || wasm.starts_with(MAGIC));
+    };
+    while let Some((_, sized)) = rest.split_first() {
+        let Some(next) = section(sized) else { return true };
+        rest = next;
+    }
+    false
+}
+
+/// Skips a section after its id: a number of at most 32 bits, seven in each byte, and so many bytes.
+fn section(bytes: &[u8]) -> Option<&[u8]> {
+    let mut size = 0_usize;
+    for (index, byte) in bytes.iter().enumerate().take(5) {
+        size |= usize::from(byte & 0x7f) << (7 * index);
+        if byte & 0x80 == 0 {
+            return bytes.get(index + 1..)?.get(size..);
+        }
+    }
+    None
+}
+
 /// What a module shows before any of it runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {

@@ -84,7 +84,7 @@ pub use snapshot::SnapshotError;
 pub use step::{Step, StepOutcome};
 pub use store::{
     BundleRefused, BundledPolicy, FileError, MoveError, Moved, OfferError, Pipeline, PolicyConfig, PolicyError,
-    PolicyEvent, PolicyStatus, PolicyStore, RefusedError, SelfTest, SelfTestError, StoreConfig, Unsigned,
+    PolicyEvent, PolicyStatus, PolicyStore, RefusedError, SelfTest, SelfTestError, StoreConfig, TriedPolicy, Unsigned,
 };
 pub use template::{LinkError, StartError};
 pub use watch::{WatchError, Watching};

@@ -22,6 +22,7 @@ mod pipeline;
 mod refused;
 mod standing;
 mod status;
+mod trial;
 mod update;
 mod vouch;
 mod wanted;
@@ -36,6 +37,7 @@ pub use pipeline::Pipeline;
 pub use refused::{BundleRefused, RefusedError};
 pub use standing::{MoveError, Moved};
 pub use status::PolicyStatus;
+pub use trial::TriedPolicy;
 
 use update::Inner;
 

@@ -18,6 +18,7 @@ pub(crate) fn decision(number: i64, code: Option<String>) -> Option<RecordedDeci
         3 => Some(RecordedDecision::Refused(code.unwrap_or_default())),
         4 => Some(RecordedDecision::Quarantined(code.unwrap_or_default())),
         5 => Some(RecordedDecision::Revoked),
+        6 => Some(RecordedDecision::Compared),
         _ => None,
     }
 }
@@ -100,6 +101,7 @@ fn word(decision: &str, code: Option<String>) -> Option<RecordedDecision> {
         "refused" => 3,
         "quarantined" => 4,
         "revoked" => 5,
+        "compared" => 6,
         _ => return None,
     };
     self::decision(number, code)

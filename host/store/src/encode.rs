@@ -122,6 +122,7 @@ pub(crate) fn decision(decision: &RecordedDecision) -> (&'static str, Option<&st
         RecordedDecision::Refused(code) => ("refused", Some(code)),
         RecordedDecision::Quarantined(code) => ("quarantined", Some(code)),
         RecordedDecision::Revoked => ("revoked", None),
+        RecordedDecision::Compared => ("compared", None),
     }
 }
 

@@ -67,6 +67,7 @@ pub(crate) enum Ending {
     Refused,
     Quarantined,
     Revoked,
+    Compared,
 }
 
 impl Filters {
@@ -86,6 +87,7 @@ impl Passages {
             Ending::Refused => "refused",
             Ending::Quarantined => "quarantined",
             Ending::Revoked => "revoked",
+            Ending::Compared => "compared",
         };
         Query {
             limit,

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
-use portcullis_gates::Gates;
+use portcullis_gates::{Gates, Mode, Tally};
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{PolicyName, object};
-use portcullis_runtime::{MoveError, Moved, Pipeline, PolicyStore, Step, StepOutcome};
+use portcullis_model::{Digest, PolicyName, object};
+use portcullis_runtime::{MoveError, Moved, Pipeline, PolicyStore, Step, StepOutcome, TriedPolicy};
 use portcullis_store::{Artifact, SqliteStore, Versions as _};
 
 use super::message::error;
@@ -24,14 +24,51 @@ pub(crate) struct Policies {
 
 impl Policies {
     /// Returns everything there is to say of them.
-    pub(super) fn status(&self) -> Object {
+    pub(super) fn status(&self, gates: &Gates) -> Object {
         let lines = policy_report::lines(&self.judging);
         object! {
             "gateway" => u64::from(std::process::id()),
             "policies" => lines.iter().map(PolicyLine::to_value).collect::<Vec<_>>(),
             "update" => self.updates.to_value(),
+            "shadow" => self.shadow(gates),
             "pipelines" => self.judging.pipelines().iter().map(pipeline).collect::<Vec<_>>(),
         }
+    }
+
+    /// Returns what came of every policy in shadow, with its version where it is tried in the place of another.
+    fn shadow(&self, gates: &Gates) -> Vec<Value> {
+        let tallies = gates.tallies();
+        let tried = self.judging.tried();
+        let tally = |name: &PolicyName, digest: Digest| {
+            let is_it = |(known, of, _): &&(PolicyName, Digest, Tally)| known == name && *of == digest;
+            tallies.iter().find(is_it).map(|(_, _, tally)| *tally).unwrap_or_default()
+        };
+        let line = |name: &PolicyName, version: &str, counts: Option<&str>, tally: Tally| -> Value {
+            let Tally { compared, differed, alike, skipped } = tally;
+            object! {
+                "name" => name.as_str(),
+                "version" => version,
+                "counts" => counts.map_or(Value::Null, Value::from),
+                "compared" => compared,
+                "differed" => differed,
+                "alike" => alike,
+                "skipped" => skipped,
+            }
+            .into()
+        };
+        let set = gates.set();
+        let alone = set.policies().iter().filter(|policy| {
+            let is_it = |tried: &TriedPolicy| tried.name == policy.description.name && tried.digest == policy.digest;
+            policy.mode == Mode::Shadow && !tried.iter().any(is_it)
+        });
+        let alone = alone.map(|policy| {
+            let name = &policy.description.name;
+            line(name, &policy.description.version, None, tally(name, policy.digest))
+        });
+        let of_trial = tried
+            .iter()
+            .map(|tried| line(&tried.name, &tried.version, tried.counts.as_deref(), tally(&tried.name, tried.digest)));
+        of_trial.chain(alone).collect()
     }
 
     /// Goes back to the former policy, or forth again. Whoever asks has proven that they may.

@@ -173,7 +173,7 @@ impl Desk {
                 "consent" => line::write(&mut writer, self.consent(&request, is_elsewhere).await).await?,
                 "consents" => line::write(&mut writer, door::grants(&self.door)).await?,
                 "revoke" => line::write(&mut writer, door::revoke(&self.door, &request).await).await?,
-                "policies" => line::write(&mut writer, self.policies.status()).await?,
+                "policies" => line::write(&mut writer, self.policies.status(&self.watched.gates)).await?,
                 "promote" => line::write(&mut writer, self.exchange(&request, is_elsewhere, false).await).await?,
                 "rollback" => line::write(&mut writer, self.exchange(&request, is_elsewhere, true).await).await?,
                 _ => line::write(&mut writer, error("unknown-request", "there is no such request")).await?,

@@ -22,6 +22,20 @@ pub(crate) enum Stance {
     Fault(Fault),
 }
 
+impl Stance {
+    /// Returns what the journal says of it.
+    pub(crate) fn outcome(&self) -> PolicyOutcome {
+        match self {
+            Self::Allow => PolicyOutcome::Allow,
+            Self::Ask(questions) => {
+                PolicyOutcome::Ask(questions.iter().map(|question| question.code.as_str().to_owned()).collect())
+            }
+            Self::Deny(denial) => PolicyOutcome::Deny(denial.code.as_str().to_owned()),
+            Self::Fault(fault) => PolicyOutcome::Fault(fault.clone()),
+        }
+    }
+}
+
 /// One policy's checked answer to one subject.
 #[derive(Debug)]
 pub(crate) struct Heard {
@@ -63,14 +77,7 @@ impl Heard {
     /// Turns it into its record. Edits count where the policy does.
     pub(crate) fn into_record(self, round: u32, cost: Cost) -> PolicyRecord {
         let shadow = !self.counts();
-        let outcome = match self.stance {
-            Stance::Allow => PolicyOutcome::Allow,
-            Stance::Ask(questions) => {
-                PolicyOutcome::Ask(questions.into_iter().map(|question| question.code.as_str().to_owned()).collect())
-            }
-            Stance::Deny(denial) => PolicyOutcome::Deny(denial.code.as_str().to_owned()),
-            Stance::Fault(fault) => PolicyOutcome::Fault(fault),
-        };
+        let outcome = self.stance.outcome();
         let edits = if shadow { 0 } else { u32::try_from(self.edits.len()).unwrap_or(u32::MAX) };
         PolicyRecord {
             policy: self.policy.description.name.clone(),

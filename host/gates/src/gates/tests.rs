@@ -12,6 +12,7 @@ mod inbox;
 mod journal;
 mod listing;
 mod results;
+mod shadow;
 
 use super::*;
 use crate::testing::{AllowAll, Judge, Kept, answer, deny, policy, session};

@@ -86,6 +86,8 @@ pub struct StoreConfig {
     pub trust: Trust,
     /// The policies folder.
     pub folder: Option<PathBuf>,
+    /// The folder of what is tried: laid over the policies folder, and in shadow where it makes a difference.
+    pub trial: Option<PathBuf>,
 }
 
 impl StoreConfig {

@@ -7,6 +7,7 @@ use std::time::Instant;
 use portcullis_gates::Gates;
 
 use super::folder::{self, FileError};
+use super::update::Tried;
 use super::{PolicyEvent, PolicyStore, lock};
 
 /// What is offered changes nothing.
@@ -43,6 +44,21 @@ impl PolicyStore {
         let updating = lock(&self.updating);
         let into = self.folder().ok_or(OfferError::NoFolder)?;
         let files = folder::files(offered).map_err(OfferError::Read)?;
+        let tried = self.would_count(offered, &files)?;
+        move_files(offered, &into, &files).map_err(OfferError::Move)?;
+        if !self.commit(tried) {
+            return Ok(None);
+        }
+        let publishing = Instant::now();
+        let generation = gates.publish(self.lock().set());
+        self.lock().pipelines.published(publishing.elapsed(), generation);
+        drop(updating);
+        self.tell(PolicyEvent::Published { generation });
+        Ok(Some(generation))
+    }
+
+    /// Finds out what would be there with these files, unless something would be refused because of them.
+    pub(super) fn would_count(&self, offered: &Path, files: &[String]) -> Result<Tried, OfferError> {
         let tried = self.try_out(Some(offered));
         let is_of_it = |what: &str| {
             files
@@ -54,26 +70,19 @@ impl PolicyStore {
         if let Some((what, reason)) = refusal {
             return Err(OfferError::Refused { what: what.clone(), reason: reason.clone() });
         }
-        move_files(offered, &into, files).map_err(OfferError::Move)?;
-        if !self.commit(tried) {
-            return Ok(None);
-        }
-        let publishing = Instant::now();
-        let generation = gates.publish(self.lock().set());
-        self.lock().pipelines.published(publishing.elapsed(), generation);
-        drop(updating);
-        self.tell(PolicyEvent::Published { generation });
-        Ok(Some(generation))
+        Ok(tried)
     }
 }
 
 /// Moves files by renaming, signatures first: the file that a signature is of is never there without it. Signatures of former
 /// files go, which would say that the new ones were changed.
-pub(super) fn move_files(from: &Path, into: &Path, mut files: Vec<String>) -> io::Result<()> {
+pub(super) fn move_files(from: &Path, into: &Path, files: &[String]) -> io::Result<()> {
     std::fs::create_dir_all(into)?;
+    let mut files: Vec<&String> = files.iter().collect();
     files.sort_by_key(|file| folder::signed_by(file).is_none());
-    let is_former =
-        |name: &String| !files.contains(name) && folder::signed_by(name).is_some_and(|signed| files.contains(&signed));
+    let is_former = |name: &String| {
+        !files.contains(&name) && folder::signed_by(name).is_some_and(|signed| files.contains(&&signed))
+    };
     let there = folder::files(into).map_err(io::Error::other)?;
     for former in there.iter().filter(|name| is_former(name)) {
         std::fs::remove_file(into.join(former))?;

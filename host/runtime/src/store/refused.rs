@@ -36,6 +36,9 @@ pub enum RefusedError {
         "the pack has no signature of a trusted key; hint: `portcullis policy sign`, or `policies.allow_unsigned: packs`"
     )]
     UnsignedPack,
+    /// Part of the module is missing, so that no signature can vouch for it.
+    #[error("the module is cut off: it ends within a section")]
+    CutOff,
     /// Its signature does not vouch for it.
     #[error("its signature is refused")]
     Signature(#[from] SignatureError),

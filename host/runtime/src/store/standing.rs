@@ -7,7 +7,7 @@ use portcullis_gates::{ActivePolicy, Gates, Mode};
 use portcullis_model::PolicyName;
 
 use super::update::Inner;
-use super::{PolicyEvent, PolicyStore};
+use super::{PolicyEvent, PolicyStore, lock};
 
 /// What an operator's decision came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,6 +30,9 @@ pub struct Moved {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MoveError {
+    /// Files could not be moved; the reason with its causes.
+    #[error("the files of what is tried could not be moved into the policies folder: {0}")]
+    Files(String),
     /// There is no such policy.
     #[error("no policy named `{0}` judges here")]
     Unknown(PolicyName),
@@ -65,9 +68,14 @@ impl PolicyStore {
         })
     }
 
-    /// Lets a policy in shadow enforce, or puts what was rolled back in its place again.
+    /// Lets a policy in shadow enforce, or puts what was rolled back in its place again. Of what is tried in shadow, one
+    /// promotes all: its files belong together.
     pub fn promote(&self, gates: &Gates, name: &PolicyName) -> Result<Moved, MoveError> {
+        let config = lock(&self.config).clone();
         self.exchange(gates, name, |inner| {
+            if inner.tried.contains_key(name) {
+                return inner.promote_tried(&config);
+            }
             if inner.held.contains_key(name)
                 && let Some(newer) = inner.former.remove(name)
             {
@@ -97,7 +105,9 @@ impl PolicyStore {
         let began = Instant::now();
         let mut inner = self.lock();
         let version = |inner: &Inner| inner.current.get(name).map(|current| current.loaded.description.version.clone());
-        let from = version(&inner).ok_or_else(|| MoveError::Unknown(name.clone()))?;
+        let is_tried = inner.tried.contains_key(name);
+        let from = version(&inner).or_else(|| is_tried.then(|| "nothing".to_owned()));
+        let from = from.ok_or_else(|| MoveError::Unknown(name.clone()))?;
         change(&mut inner)?;
         inner.interventions += 1;
         let to = version(&inner).unwrap_or_default();

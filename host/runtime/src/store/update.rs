@@ -14,6 +14,7 @@ use super::error::PolicyError;
 use super::event::chain;
 use super::packs::Seen;
 use super::pipeline::{Pipeline, Pipelines};
+use super::trial::Untried;
 use super::wanted::{Plan, Wanted};
 use super::{PolicyEvent, PolicyStore, lock};
 use crate::inspect::Inspection;
@@ -39,6 +40,10 @@ pub(super) struct Inner {
     broken: BrokenBundles,
     /// What judged in the place of each policy before: resident, so that going back takes no time.
     pub(super) former: BTreeMap<PolicyName, Current>,
+    /// What is tried in shadow beside what counts, by name.
+    pub(super) tried: BTreeMap<PolicyName, Current>,
+    /// What could not be tried, and why: trying the same again ends the same.
+    pub(super) untried: Option<Untried>,
     /// What an operator went back from: not taken again as it is.
     pub(super) held: BTreeMap<PolicyName, Wanted>,
     /// Counts what operators decided: an update that began before has to begin anew.
@@ -69,12 +74,12 @@ pub(super) struct Current {
 }
 
 /// What an attempt to bring policies in line came to.
-struct Attempt {
-    draft: Inner,
+pub(super) struct Attempt {
+    pub(super) draft: Inner,
     changed: bool,
-    refused: Vec<(String, String)>,
+    pub(super) refused: Vec<(String, String)>,
     /// What is told once the attempt stands.
-    events: Vec<PolicyEvent>,
+    pub(super) events: Vec<PolicyEvent>,
 }
 
 /// What was found out of what would be there, and what was there before.
@@ -186,6 +191,7 @@ impl PolicyStore {
         }
         attempt.changed |= attempt.remove_unwanted(&plan);
         attempt.changed |= attempt.draft.note_missing(&plan);
+        attempt.changed |= self.try_in_shadow(config, &mut attempt, &plan, now);
         for source in plan.bundles {
             attempt.draft.seen.admit_bundle(source.name, source.version, source.digest);
         }
@@ -229,6 +235,25 @@ impl PolicyStore {
         if inner.current.get(&wanted.name).is_some_and(|current| current.wanted.is_same(wanted)) {
             return Ok(false);
         }
+        let (current, pipeline) = self.make(&inner.seen, wanted, wanted.options.mode)?;
+        attempt.events.push(PolicyEvent::Loaded {
+            policy: wanted.name.clone(),
+            version: current.loaded.description.version.clone(),
+            start: current.loaded.start.to_string(),
+            cached: current.loaded.cached,
+        });
+        inner.pipelines.add(pipeline);
+        if wanted.signer.key.is_some() {
+            inner.seen.admit_policy(wanted.name.clone(), current.loaded.description.version.clone());
+        }
+        if let Some(former) = inner.current.insert(wanted.name.clone(), current) {
+            inner.former.insert(wanted.name.clone(), former);
+        }
+        Ok(true)
+    }
+
+    /// Makes a policy of what is wanted, in a mode. Nothing counts yet.
+    pub(super) fn make(&self, seen: &Seen, wanted: &Wanted, mode: Mode) -> Result<(Current, Pipeline), PolicyError> {
         let began = SystemTime::now();
         let loaded = self.loader.load(&wanted.wasm, &wanted.settings, &wanted.packs, &wanted.options.budget)?;
         if loaded.description.name != wanted.name {
@@ -236,7 +261,7 @@ impl PolicyStore {
         }
         let version = loaded.description.version.clone();
         if wanted.signer.key.is_some()
-            && let Some(seen) = inner.seen.newer_policy(&wanted.name, &version)
+            && let Some(seen) = seen.newer_policy(&wanted.name, &version)
         {
             return Err(PolicyError::Older { version, seen });
         }
@@ -248,33 +273,20 @@ impl PolicyStore {
             test(&loaded, &evaluator).map_err(PolicyError::SelfTest)?;
             steps.push(Step::done("self-test", testing.elapsed()));
         }
-        steps.push(Step::done(mode_step(wanted.options.mode), Duration::ZERO));
+        steps.push(Step::done(mode_step(mode), Duration::ZERO));
         let active = ActivePolicy {
             description: Arc::clone(&loaded.description),
             digest: loaded.digest,
             source: wanted.source.clone(),
             gates: loaded.gates().to_vec(),
             rights: wanted.options.rights.intersection(loaded.description.wants),
-            mode: wanted.options.mode,
+            mode,
             on_fault: wanted.options.on_fault,
             evaluator: Arc::new(evaluator),
         };
-        attempt.events.push(PolicyEvent::Loaded {
-            policy: wanted.name.clone(),
-            version: version.clone(),
-            start: loaded.start.to_string(),
-            cached: loaded.cached,
-        });
         let what = wanted.name.to_string();
-        inner.pipelines.add(Pipeline { what, version: Some(version.clone()), began, steps, generation: None });
-        if wanted.signer.key.is_some() {
-            inner.seen.admit_policy(wanted.name.clone(), version);
-        }
-        let current = Current { wanted: wanted.clone(), loaded, active: Arc::new(active) };
-        if let Some(former) = inner.current.insert(wanted.name.clone(), current) {
-            inner.former.insert(wanted.name.clone(), former);
-        }
-        Ok(true)
+        let pipeline = Pipeline { what, version: Some(version), began, steps, generation: None };
+        Ok((Current { wanted: wanted.clone(), loaded, active: Arc::new(active) }, pipeline))
     }
 }
 
@@ -374,7 +386,8 @@ impl Inner {
     }
 
     pub(super) fn set(&self) -> PolicySet {
-        let policies = self.current.values().map(|current| Arc::clone(&current.active)).collect();
+        let policies = self.current.values().chain(self.tried.values());
+        let policies = policies.map(|current| Arc::clone(&current.active)).collect();
         self.missing
             .iter()
             .fold(PolicySet::new(policies), |set, (name, gates)| set.with_missing(name.clone(), gates.clone()))

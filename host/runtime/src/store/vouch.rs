@@ -6,7 +6,7 @@ use portcullis_signatures::{BundleError, SignatureError, TrustedKey};
 use super::config::{StoreConfig, Unsigned};
 use super::folder::Dropped;
 use super::refused::RefusedError;
-use crate::inspect::Inspection;
+use crate::inspect::{Inspection, is_cut_off};
 
 /// Who vouches for something, and what it may do therefore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,12 @@ fn or_unsigned(
 /// Vouches for a module.
 pub(crate) fn module(config: &StoreConfig, name: &PolicyName, dropped: &Dropped) -> Result<Signer, RefusedError> {
     let takes_unsigned = config.unsigned == Unsigned::All;
-    let key = or_unsigned(signer(config, &dropped.bytes, dropped.signature.as_deref()), takes_unsigned)?;
+    let signer = signer(config, &dropped.bytes, dropped.signature.as_deref());
+    // That part of it is missing says more than that the rest is not what was signed.
+    if matches!(signer, Err(SignatureError::Changed { .. })) && is_cut_off(&dropped.bytes) {
+        return Err(RefusedError::CutOff);
+    }
+    let key = or_unsigned(signer, takes_unsigned)?;
     match key {
         Some(key) => key.covers(name, &gates_of(key, &dropped.bytes))?,
         None if takes_unsigned => {}

@@ -3,6 +3,7 @@
 mod bundles;
 mod offers;
 mod standing;
+mod trials;
 
 use std::fs;
 use std::path::PathBuf;
@@ -52,8 +53,22 @@ impl Home {
         config: impl FnOnce(&mut StoreConfig),
         store: impl FnOnce(PolicyStore) -> PolicyStore,
     ) -> Self {
-        let folder = TempDir::new().unwrap();
-        let key = SecretKey::generate().unwrap();
+        Self::in_folder(TempDir::new().unwrap(), SecretKey::generate().unwrap(), scope, config, store)
+    }
+
+    /// Starts again with what lies in the folder.
+    fn restarted(self) -> Self {
+        let seen = self.store.seen_versions();
+        Self::in_folder(self.folder, self.key, |_| {}, |_| {}, |store| store.with_seen_versions(seen))
+    }
+
+    fn in_folder(
+        folder: TempDir,
+        key: SecretKey,
+        scope: impl FnOnce(&mut TrustedKey),
+        config: impl FnOnce(&mut StoreConfig),
+        store: impl FnOnce(PolicyStore) -> PolicyStore,
+    ) -> Self {
         let mut trusted = trusted(&key);
         scope(&mut trusted);
         let pack = PackFile::parse(b"name: iocs\nversion: 1.0.0\ngrows: ['']\ndata: [a]").unwrap();
@@ -66,6 +81,7 @@ impl Home {
         let mut stated = StoreConfig {
             trust: Trust::new(vec![trusted]),
             folder: Some(folder.path().to_owned()),
+            trial: Some(folder.path().join(".trial")),
             ..StoreConfig::default()
         };
         config(&mut stated);
@@ -186,8 +202,10 @@ fn a_wrong_key_a_changed_byte_and_a_truncated_file_are_told_apart() {
     changed[module.len() / 2] ^= 1;
     home.drop("acme1.wasm", &changed);
     home.expect_refused("acme1", "it was changed after");
-    home.drop("acme1.wasm", &module[..module.len() - 1]);
-    home.expect_refused("acme1", "it was changed after");
+    for length in [6, module.len() / 2, module.len() - 1] {
+        home.drop("acme1.wasm", &module[..length]);
+        home.expect_refused("acme1", "the module is cut off: it ends within a section");
+    }
     let signature = home.key.sign(&module, "acme1.wasm").unwrap();
     home.drop("acme1.wasm", &module);
     home.drop("acme1.wasm.minisig", &signature[..signature.len() / 2]);

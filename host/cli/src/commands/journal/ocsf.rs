@@ -30,6 +30,8 @@ pub(super) fn event(passage: &JournalEntry) -> Value {
         RecordedDecision::Refused(_) => (2, 2),
         RecordedDecision::Quarantined(_) => (2, 3),
         RecordedDecision::Revoked => (2, 99),
+        // Nothing came of it: the profile calls that logged.
+        RecordedDecision::Compared => (1, 17),
     };
     let activity = if passage.gate == "result" || passage.gate == "listing" { READ } else { OTHER };
     let milliseconds = passage.at.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
@@ -95,7 +97,8 @@ fn severity(passage: &JournalEntry) -> u64 {
         RecordedDecision::Cleared
         | RecordedDecision::Edited
         | RecordedDecision::Approved
-        | RecordedDecision::Revoked => 1,
+        | RecordedDecision::Revoked
+        | RecordedDecision::Compared => 1,
     };
     let findings = passage.policies.iter().flat_map(|policy| &policy.findings);
     let graded = findings.map(|finding| match finding.severity.as_str() {

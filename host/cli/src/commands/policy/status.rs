@@ -124,6 +124,9 @@ impl Report for Status {
             for policy in list(gateway, "policies") {
                 write_policy(policy, out)?;
             }
+            for shadow in list(gateway, "shadow") {
+                write_shadow(shadow, out)?;
+            }
             for pipeline in list(gateway, "pipelines") {
                 write_pipeline(pipeline, out)?;
             }
@@ -172,6 +175,23 @@ fn write_policy(policy: &Value, out: &mut dyn Write) -> io::Result<()> {
         (false, true) => writeln!(out, ", rolled back from {former}"),
         (false, false) => writeln!(out, ", former {former}"),
     }
+}
+
+/// Writes what came of comparing a policy in shadow to what counts.
+fn write_shadow(shadow: &Value, out: &mut dyn Write) -> io::Result<()> {
+    let number = |key| shadow.get(key).and_then(Value::as_u64).unwrap_or_default();
+    let counts = member(shadow, "counts");
+    let beside = if counts.is_empty() { String::new() } else { format!(" beside {counts}") };
+    writeln!(
+        out,
+        "  in shadow: {} {}{beside}: {} compared, {} differed, {} alike since, {} skipped",
+        member(shadow, "name"),
+        member(shadow, "version"),
+        number("compared"),
+        number("differed"),
+        number("alike"),
+        number("skipped"),
+    )
 }
 
 fn write_pipeline(pipeline: &Value, out: &mut dyn Write) -> io::Result<()> {

@@ -98,12 +98,13 @@ fn the_status_tool_is_switched_by_a_word() {
 #[test]
 fn an_update_names_its_place_and_is_left_out_whole_where_something_is_wrong() {
     let text = "policies:
-  update: {from: 'oci://registry.example/acme/policies:stable', every: 90s, mode: shadow, user: me, password_file: ~/p}
+  update: {from: 'oci://registry.example/acme/policies:stable', every: 90s, mode: shadow, after: 10000, user: me, password_file: ~/p}
 ";
     let config = parse(text);
     assert_eq!(config.diagnostics, []);
     let update = config.policies.update.unwrap();
     assert_eq!((update.every, update.mode), (Duration::from_secs(90), crate::UpdateMode::Shadow));
+    assert_eq!(update.after, Some(10_000));
     assert_eq!(update.password_file.unwrap(), std::path::Path::new("/home/u/p"));
     let usual = parse("policies: {update: {from: 'oci://r.example/a'}}").policies.update.unwrap();
     assert_eq!((usual.every, usual.mode), (Duration::from_mins(15), crate::UpdateMode::Apply));
@@ -114,6 +115,7 @@ fn an_update_names_its_place_and_is_left_out_whole_where_something_is_wrong() {
         ("{from: 'oci://r.example/a', every: 0s}", "`0s` is no time"),
         ("{from: 'oci://r.example/a', mode: shaddow}", "shadow"),
         ("{from: 'oci://r.example/a', user: me}", "belong together"),
+        ("{from: 'oci://r.example/a', after: never}", "after"),
         ("oci://r.example/a", "a map with `from`"),
     ] {
         let config = parse(&format!("policies: {{update: {wrong}}}"));

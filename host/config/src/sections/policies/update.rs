@@ -33,6 +33,8 @@ pub struct UpdateSection {
     pub every: Duration,
     /// What becomes of what is new.
     pub mode: UpdateMode,
+    /// In shadow: after so many passages without a difference it is promoted by itself; nothing means by operators only.
+    pub after: Option<u64>,
     /// Name to sign in to the registry with.
     pub user: Option<String>,
     /// File with the password for the registry.
@@ -69,6 +71,9 @@ pub(super) fn read(parent: &mut Fields<'_, '_>, surroundings: &Surroundings) -> 
     let mode = fields.choice("mode", &[("apply", UpdateMode::Apply), ("shadow", UpdateMode::Shadow)]);
     // A misspelt mode is not taken for the one that applies.
     let is_mode_meant = mode.is_some() || fields.raw("mode").is_none();
+    let after = fields.count("after", 1);
+    // A rule that cannot be read is not taken for none.
+    let is_after_meant = after.is_some() || fields.raw("after").is_none();
     let user = fields.text("user");
     let password_file = fields.text("password_file").map(|path| PathBuf::from(surroundings.expand(&path)));
     if user.is_some() != password_file.is_some() {
@@ -79,7 +84,8 @@ pub(super) fn read(parent: &mut Fields<'_, '_>, surroundings: &Surroundings) -> 
     fields.finish();
     let mode = Some(mode.unwrap_or_default()).filter(|_| is_mode_meant)?;
     let is_access_whole = user.is_some() == password_file.is_some();
-    Some(UpdateSection { from: from?, every: every?, mode, user, password_file }).filter(|_| is_access_whole)
+    let section = UpdateSection { from: from?, every: every?, mode, after, user, password_file };
+    Some(section).filter(|_| is_access_whole && is_after_meant)
 }
 
 /// Parses a whole number with a unit; seconds where there is none.

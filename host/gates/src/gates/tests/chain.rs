@@ -74,21 +74,6 @@ async fn a_missing_required_policy_keeps_its_gate_shut_and_no_other() {
 }
 
 #[tokio::test]
-async fn a_policy_in_shadow_is_recorded_and_never_applied() {
-    let mut verdict = deny("no");
-    verdict.labels = vec![Label { name: "read:untrusted".to_owned(), segment: Some(0) }];
-    verdict.charges = vec![charge(5, 1)];
-    let shadow = ActivePolicy { mode: Mode::Shadow, ..on_call("shadow", verdict) };
-    let (gates, journal) = gates(vec![shadow]);
-    let context = context(&gates);
-    gates.call(&context, call(r#"{"path":"é"}"#)).await.unwrap();
-    let record = journal.records()[0].policies[0].clone();
-    assert!(record.shadow);
-    assert_eq!(record.outcome, PolicyOutcome::Deny("no".to_owned()));
-    assert!(context.session.labels().is_empty());
-}
-
-#[tokio::test]
 async fn a_policy_that_is_off_is_not_evaluated() {
     let off = ActivePolicy { mode: Mode::Off, ..on_call("off", deny("no")) };
     let (gates, journal) = gates(vec![off]);

@@ -12,7 +12,7 @@ fn offered(files: &[(&str, &[u8])]) -> TempDir {
 }
 
 impl Home {
-    fn offered_signed(&self, name: &str, bytes: &[u8]) -> TempDir {
+    pub(super) fn offered_signed(&self, name: &str, bytes: &[u8]) -> TempDir {
         let signature = self.key.sign(bytes, name).unwrap();
         offered(&[(name, bytes), (&format!("{name}.minisig"), signature.as_bytes())])
     }

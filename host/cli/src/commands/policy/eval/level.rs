@@ -41,7 +41,10 @@ impl Level {
         let decision = match &record.decision {
             RecordedDecision::Refused(_) => Self::Block,
             RecordedDecision::Approved | RecordedDecision::Quarantined(_) => Self::Ask,
-            RecordedDecision::Cleared | RecordedDecision::Edited | RecordedDecision::Revoked => Self::Pass,
+            RecordedDecision::Cleared
+            | RecordedDecision::Edited
+            | RecordedDecision::Revoked
+            | RecordedDecision::Compared => Self::Pass,
         };
         let findings = record.policies.iter().flat_map(|policy| &policy.findings);
         let found = findings.map(|finding| if finding.severity == Severity::Info { Self::Note } else { Self::Flag });
