@@ -38,9 +38,11 @@ const ARROWS: [(&str, &[&str]); 14] = [
 ];
 
 /// Crates that only the named members may use.
-const RESERVED: [(&str, &[&str]); 5] = [
+const RESERVED: [(&str, &[&str]); 7] = [
     ("wasmtime", &["portcullis-bindings", "portcullis-runtime"]),
     ("wasmtime-wasi", &["portcullis-runtime"]),
+    ("wasmtime-wasi-http", &["portcullis-runtime"]),
+    ("wasmtime-wasi-io", &["portcullis-runtime"]),
     ("wasmtime-wizer", &["portcullis-runtime"]),
     ("oci-client", &["portcullis-oci"]),
     ("rmcp", &["portcullis-mcp", "portcullis-conformance-fixture"]),

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod abuse;
+mod advisories;
 mod approvals;
 mod arrows;
 mod catalog;
@@ -12,6 +13,7 @@ mod corpora;
 mod door;
 #[path = "../guests/encode.rs"]
 mod encode;
+mod exemptions;
 mod fourteen_servers;
 mod hot_swap;
 mod importing;

@@ -23,7 +23,7 @@ pub(crate) use clients::{Export, Import};
 pub(crate) use door::Approve;
 pub(crate) use door::{AddClient, Client, Consent, Mint, Serve, Token};
 pub(crate) use evaluation::{Asked, By, PolicyEval};
-pub(crate) use project::{PolicyBuild, PolicyCheck, PolicyNew, PolicyTest};
+pub(crate) use project::{PolicyBuild, PolicyCheck, PolicyNew, PolicyTest, PolicyWrap};
 pub(crate) use servers::{Add, Call, Configure, Named, Transport};
 pub(crate) use shell::{Completions, Man};
 
@@ -256,6 +256,8 @@ pub(crate) enum Policy {
     Test(PolicyTest),
     /// Checks what a component imports, says of itself and costs, before it is shipped
     Check(PolicyCheck),
+    /// Writes the lines of the config that exempt one server from one rule of a policy, for some time
+    Wrap(PolicyWrap),
     /// Shows what judges in running gateways, and what each policy went through before it did
     #[cfg(unix)]
     Status(Format),
@@ -271,6 +273,8 @@ pub(crate) enum Policy {
 pub(crate) struct Inspect {
     /// Name of a policy of the bundle, or path of a component
     pub(crate) policy: String,
+    #[command(flatten)]
+    pub(crate) config: ConfigFile,
     #[command(flatten)]
     pub(crate) format: Format,
 }
@@ -309,7 +313,10 @@ pub(crate) struct PolicyRun {
 pub(crate) struct PolicyBench {
     #[command(flatten)]
     pub(crate) subject: Subject,
-    /// For so many seconds
+    /// Another module to measure beside it, by name or path
+    #[arg(long, value_name = "POLICY")]
+    pub(crate) baseline: Option<String>,
+    /// For so many seconds: as long for passages, for one core, and for two
     #[arg(long, value_name = "SECONDS", default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=600))]
     pub(crate) seconds: u64,
     #[command(flatten)]

@@ -102,6 +102,7 @@ fn run_policy(settings: &Settings, policy: &Policy) -> Result<Exit, Failure> {
     match policy {
         Policy::List(list) => commands::warm::list(settings, list),
         Policy::Inspect(inspect) => commands::policy::inspect::run(settings, inspect),
+        Policy::Wrap(wrap) => commands::policy::wrap::run(settings, wrap),
         Policy::Run(run) => commands::policy::run::run(settings, run),
         Policy::Bench(bench) => commands::policy::bench::run(settings, bench),
         Policy::Eval(eval) => commands::policy::eval::run(settings, eval),

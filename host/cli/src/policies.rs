@@ -60,7 +60,10 @@ pub(crate) fn remember_versions(policies: &PolicyStore, seen: &SqliteStore) {
 
 /// Returns the set that judges until the first real one is there: every gate is shut.
 pub(crate) fn shut(config: &Config) -> PolicySet {
-    let bundled = || portcullis_bundle::policies().iter().filter_map(|policy| PolicyName::parse(policy.name).ok());
+    let bundled = || {
+        let usual = portcullis_bundle::policies().iter().filter(|policy| !policy.optional);
+        usual.filter_map(|policy| PolicyName::parse(policy.name).ok())
+    };
     let required = config.policies.required.clone().filter(|required| !required.is_empty());
     let mut names = required.unwrap_or_else(|| bundled().collect());
     if names.is_empty() {
@@ -83,6 +86,7 @@ pub(crate) fn bundle() -> Result<Vec<BundledPolicy>, Failure> {
                 wasm: bundled.wasm,
                 settings: parse_yaml(bundled.settings_yaml.as_bytes()).or_exit(Exit::Internal, doing())?,
                 packs: packs.or_exit(Exit::Internal, doing())?,
+                optional: bundled.optional,
             })
         })
         .collect()
@@ -128,6 +132,8 @@ fn policy_config(entry: &PolicyEntry) -> PolicyConfig {
         on_fault: entry.on_fault,
         isolation: entry.isolation,
         rights: entry.rights,
+        grants: entry.grants.clone(),
+        exemptions: entry.exemptions.clone(),
         ..PolicyConfig::new(entry.name.clone())
     }
 }

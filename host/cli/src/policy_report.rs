@@ -83,12 +83,19 @@ impl PolicyLine {
         if !capabilities.is_empty() {
             writeln!(out, "  imports   {}", capabilities.join(", "))?;
         }
+        let reaches: Vec<_> = status.reaches.iter().map(ToString::to_string).collect();
+        if !reaches.is_empty() {
+            writeln!(out, "  reaches   {}", reaches.join(", "))?;
+        }
         let packs: Vec<_> = status.packs.iter().map(|(name, version)| format!("{name} {version}")).collect();
         if !packs.is_empty() {
             writeln!(out, "  packs     {}", one_line(&packs.join(", ")))?;
         }
         if !status.loosened.is_empty() {
             writeln!(out, "  loosened  {}", status.loosened.join(", "))?;
+        }
+        for exemption in &status.exemptions {
+            writeln!(out, "  exempt    {}", one_line(&exemption.to_string()))?;
         }
         Ok(())
     }
@@ -114,6 +121,7 @@ impl PolicyLine {
                 "gates" => list(status.gates.iter().map(ToString::to_string).collect()),
                 "rights" => list(rights(status.rights).into_iter().map(str::to_owned).collect()),
                 "capabilities" => list(status.capabilities.iter().map(ToString::to_string).collect()),
+                "reaches" => list(status.reaches.iter().map(ToString::to_string).collect()),
                 "packs" => packs(&status.packs),
                 "start" => status.start.as_ref().map_or(Value::Null, |start| start.to_string().into()),
                 "cached" => status.cached,
@@ -121,6 +129,7 @@ impl PolicyLine {
                 "bytes" => status.size as u64,
                 "module" => status.module.to_string(),
                 "digest" => status.digest.to_string(),
+                "exemptions" => list(status.exemptions.iter().map(ToString::to_string).collect()),
                 "loosened" => list(status.loosened.iter().map(|text| (*text).to_owned()).collect()),
             }
             .into(),

@@ -43,7 +43,11 @@ pub(crate) struct Passed {
 impl Probe {
     /// Puts a policy behind gates, with all the rights that it wants.
     pub(crate) fn new(loaded: &Loaded) -> Result<Self, Failure> {
-        let policy = active(loaded);
+        Self::of(active(loaded))
+    }
+
+    /// Puts a policy behind gates, as it is to be applied.
+    pub(crate) fn of(policy: ActivePolicy) -> Result<Self, Failure> {
         let records = Arc::new(Records::default());
         let session = Session::new(
             SessionId::parse("probe").or_exit(Exit::Internal, "naming the session")?,

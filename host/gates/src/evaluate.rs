@@ -27,6 +27,12 @@ pub trait Evaluate: fmt::Debug + Send + Sync {
     fn evaluate_aside<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a> {
         self.evaluate(facts, subject)
     }
+
+    /// Returns false where an answer depends on more than the policy, the facts and the subject, such as what the network said: it
+    /// cannot be judged again later, and what was recorded stands for it.
+    fn is_pure(&self) -> bool {
+        true
+    }
 }
 
 /// What came of an evaluation, and what it cost.

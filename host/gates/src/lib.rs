@@ -14,6 +14,7 @@ mod display;
 mod echo;
 mod edits;
 mod evaluate;
+mod exempt;
 mod gates;
 mod grant;
 mod inbox;
@@ -36,6 +37,7 @@ pub use approval::{ApprovalLimits, Approver, NoApprover, Prompt, PromptQuestion,
 pub use cleared::{Cleared, Receipt};
 pub use context::{Context, Definitions};
 pub use evaluate::{Cost, Evaluate, Evaluation, EvaluationFuture, Fault};
+pub use exempt::Exempting;
 pub use gates::{Gates, Listed, Withheld, WithheldReason};
 pub use grant::{Bound, Clause, Constraint, ConstraintError, Grant, GrantError, Grants, MOST_ALIKE, MOST_GRANTS, Test};
 pub use inbox::{AnswerEffect, AnswerError, Attached, Inbox, OperatorAnswer, Pending};

@@ -7,10 +7,13 @@
 
 pub mod json;
 
+mod capability;
+mod day;
 mod description;
 mod digest;
 mod edit;
 mod entry;
+mod exemption;
 mod facts;
 mod gate;
 mod id;
@@ -19,10 +22,13 @@ mod segment;
 mod subject;
 mod verdict;
 
+pub use capability::{CapabilityGrants, HttpGrant, HttpOrigin, OriginError, is_public};
+pub use day::{Day, DayError};
 pub use description::{Description, Meter, Pack, Rights, Rule};
 pub use digest::Digest;
 pub use edit::{Edit, Replacement};
 pub use entry::{Launch, Occasion, Origin, ServerEntry};
+pub use exemption::Exemption;
 pub use facts::{ApproverClass, ClientFacts, Echo, Encoding, Era, Facts, LabelFact, MeterReading, Trust};
 pub use gate::GateName;
 pub use id::{IdError, PolicyName, Principal, RuleId, ServerName, SessionId};

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use portcullis_model::Digest;
 use sha2::{Digest as _, Sha256};
@@ -10,6 +11,7 @@ use wasmtime::component::Linker;
 use wasmtime::{Config, Enabled, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
 
 use crate::budget::MIB;
+use crate::inspect::Links;
 use crate::state::State;
 use crate::workers::Workers;
 
@@ -74,8 +76,11 @@ struct Inner {
     ticker: Ticker,
     slots: Slots,
     workers: Workers,
+    /// For policies that wait for somebody else; there where the first of them evaluates.
+    waiting: OnceLock<Option<Workers>>,
     plain: Linker<State>,
     inert: OnceLock<Linker<State>>,
+    http: OnceLock<Linker<State>>,
     drafting_plain: Linker<State>,
     drafting_inert: OnceLock<Linker<State>>,
     compatibility: Digest,
@@ -104,10 +109,12 @@ impl Engine {
                 ticker: Ticker::start(&[&main, &drafting]).map_err(EngineError::Thread)?,
                 slots: Slots::new(options.slots as usize),
                 workers: Workers::new(options.workers, options.queue).map_err(EngineError::Thread)?,
+                waiting: OnceLock::new(),
                 compatibility: compatibility(&main),
                 drafting_compatibility: compatibility(&drafting),
                 plain,
                 inert: OnceLock::new(),
+                http: OnceLock::new(),
                 drafting_plain,
                 drafting_inert: OnceLock::new(),
                 main,
@@ -155,29 +162,57 @@ impl Engine {
         &self.inner.workers
     }
 
+    /// Returns the threads for policies that wait for the network, so that they never hold those of others. Nothing where they
+    /// could not be started.
+    pub(crate) fn waiting_workers(&self) -> Option<&Workers> {
+        let start = || {
+            let workers = Workers::new(WAITING_WORKERS, WAITING_QUEUE);
+            workers
+                .inspect_err(|error| tracing::warn!(%error, "threads for waiting policies could not be started"))
+                .ok()
+        };
+        self.inner.waiting.get_or_init(start).as_ref()
+    }
+
+    /// Guests that may run for longer have to see to it themselves that epochs pass: the ticker goes to sleep when no guest
+    /// began for twice this time.
+    pub(crate) const UNATTENDED: Duration = Duration::from_secs(1);
+
     /// Makes sure that epochs pass while a guest runs.
     pub(crate) fn awake(&self) {
         self.inner.ticker.awake();
     }
 
-    /// Returns what guests are linked with; the inert WASI is only made where one wants it.
-    pub(crate) fn linker(&self, drafting: bool, wasi: bool) -> wasmtime::Result<&Linker<State>> {
+    /// Returns what guests are linked with; what only some want is made when the first of them comes.
+    pub(crate) fn linker(&self, drafting: bool, links: Links) -> wasmtime::Result<&Linker<State>> {
         let (engine, plain, inert) = if drafting {
             (&self.inner.drafting, &self.inner.drafting_plain, &self.inner.drafting_inert)
         } else {
             (&self.inner.main, &self.inner.plain, &self.inner.inert)
         };
-        if !wasi {
-            return Ok(plain);
-        }
-        if let Some(linker) = inert.get() {
+        let made = match links {
+            Links::Plain => return Ok(plain),
+            Links::InertWasi => inert,
+            // Policies with a capability are never drafted.
+            Links::Http => &self.inner.http,
+        };
+        if let Some(linker) = made.get() {
             return Ok(linker);
         }
         let mut linker = plain_linker(engine)?;
         crate::wasi::add_to_linker(&mut linker)?;
-        Ok(inert.get_or_init(|| linker))
+        if links == Links::Http {
+            crate::http::add_to_linker(&mut linker)?;
+        }
+        Ok(made.get_or_init(|| linker))
     }
 }
+
+/// So many policies wait for the network at once: each holds a slot of the pool meanwhile.
+const WAITING_WORKERS: usize = 4;
+
+/// Evaluations that wait for one of those threads.
+const WAITING_QUEUE: usize = 64;
 
 fn plain_linker(engine: &wasmtime::Engine) -> wasmtime::Result<Linker<State>> {
     let mut linker = Linker::new(engine);

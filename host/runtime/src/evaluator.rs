@@ -11,6 +11,7 @@ use portcullis_gates::{Cost, Evaluate, Evaluation, EvaluationFuture, Fault, Isol
 use portcullis_model::{Answer, Facts, PolicyName, Subject};
 use tokio::sync::oneshot;
 
+use crate::access::Access;
 use crate::budget::Budget;
 use crate::engine::Engine;
 use crate::fault;
@@ -42,6 +43,7 @@ pub(crate) struct Core {
     /// What each instance still has to be configured with; nothing where it starts from a snapshot.
     configuration: Option<Arc<Configuration>>,
     payload: bool,
+    access: Access,
     budget: Budget,
     instances: Instances,
     /// Present where answers may be given again: the arguments of a call are left out, and nothing outlives an evaluation.
@@ -61,12 +63,14 @@ impl fmt::Debug for Evaluator {
 }
 
 impl Evaluator {
+    #[expect(clippy::too_many_arguments, reason = "the parts of one loaded policy, and how the operator applies it")]
     pub(crate) fn new(
         engine: Engine,
         name: PolicyName,
         template: Arc<Template>,
         configuration: Option<Arc<Configuration>>,
         payload: bool,
+        access: Access,
         budget: Budget,
         isolation: Isolation,
     ) -> Self {
@@ -78,7 +82,8 @@ impl Evaluator {
             payload,
             budget,
             instances: Instances::new(isolation),
-            answers: (!payload && isolation == Isolation::Fresh).then(Answers::default),
+            answers: (!payload && isolation == Isolation::Fresh && !access.is_outside()).then(Answers::default),
+            access,
             latency: Latency::default(),
             waiting: AtomicUsize::new(0),
         });
@@ -138,7 +143,12 @@ impl Evaluator {
             drop(sender.send(evaluation));
             core.tidy();
         };
-        if self.core.engine.workers().submit(Box::new(job)).is_err() {
+        let workers = if self.core.access.is_outside() {
+            self.core.engine.waiting_workers()
+        } else {
+            Some(self.core.engine.workers())
+        };
+        if workers.is_none_or(|workers| workers.submit(Box::new(job)).is_err()) {
             return Box::pin(ready(failed(Fault::QueueFull, submitted)));
         }
         Box::pin(async move {
@@ -164,6 +174,10 @@ impl Evaluate for Evaluator {
 
     fn evaluate_aside<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a> {
         self.on_pool(facts, subject)
+    }
+
+    fn is_pure(&self) -> bool {
+        !self.core.access.is_outside()
     }
 }
 
@@ -217,14 +231,19 @@ impl Core {
 
     fn judge_once(&self, facts: &Facts, subject: &Subject, wait: bool, started: Instant) -> Evaluation {
         let text_bytes = subject.text_bytes();
-        let allowance = self.budget.allowance(text_bytes);
+        let mut allowance = self.budget.allowance(text_bytes);
+        // Whoever waits for the network does not work meanwhile.
+        allowance.wall = allowance.wall.saturating_add(self.access.patience());
         let measured = self.latency.wants_sample();
-        let purpose = Purpose { policy: Some(&self.name), configuring: false, allowance, measured };
+        let client = self.access.client();
+        let purpose = Purpose { policy: Some(&self.name), configuring: false, allowance, measured, client };
+        let masked = self.access.masked(subject);
+        let subject = masked.as_ref().unwrap_or(subject);
         let mut live = match self.instance(purpose, wait) {
             Ok(live) => live,
             Err(fault) => return failed(fault, started),
         };
-        let answer = live.evaluate(facts, subject, self.payload);
+        let answer = live.evaluate(facts, subject, self.payload && self.access.shows_payload(subject));
         let state = live.store.data();
         let cpu = state.deadline.cpu();
         // What runs on the pool anyway says nothing about what may run in place.

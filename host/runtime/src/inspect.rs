@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use portcullis_bindings::{IMPORTS, PACKAGE, VERSION};
+use portcullis_bindings::{LINES, Line, PACKAGE};
 use portcullis_model::{Digest, GateName};
 use wasmparser::{Encoding, Parser, Payload};
 
@@ -16,20 +16,41 @@ const MOST_NAMES: usize = 256;
 /// an interpreter, the largest that is honest, has a fifth of this.
 const LARGEST_FUNCTION: usize = 1024 * 1024;
 
-/// Packages of the inert WASI. Others, such as `wasi:http`, are capabilities that nobody has.
+/// Packages of the inert WASI.
 const INERT: [&str; 6] = ["wasi:cli/", "wasi:clocks/", "wasi:filesystem/", "wasi:io/", "wasi:random/", "wasi:sockets/"];
+
+/// Interfaces of requests over HTTP. Others of their package are for servers.
+const HTTP: [&str; 2] = ["wasi:http/types@0.2.", "wasi:http/outgoing-handler@0.2."];
 
 /// What a policy may use besides its settings, packs, subject and facts. The import list is the capability list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Capability {
     /// A WASI with nothing in it.
     InertWasi,
+    /// Requests over HTTP, to origins that the operator names.
+    OutgoingHttp,
+}
+
+impl Capability {
+    /// Returns true where the operator has to grant it: with it, a policy reaches what is outside of its evaluation.
+    pub fn needs_grant(self) -> bool {
+        matches!(self, Self::OutgoingHttp)
+    }
+}
+
+/// What a module is linked with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Links {
+    Plain,
+    InertWasi,
+    Http,
 }
 
 impl fmt::Display for Capability {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::InertWasi => formatter.write_str("inert-wasi"),
+            Self::OutgoingHttp => formatter.write_str("outgoing-http"),
         }
     }
 }
@@ -107,8 +128,11 @@ impl From<wasmparser::BinaryReaderError> for InspectError {
 
 /// Returns the lines of the contract that this host has, for people.
 pub fn supported() -> String {
-    let (major, minor, patch) = VERSION;
-    format!("{PACKAGE}@{major}.{minor} (up to {major}.{minor}.{patch})")
+    let line = |line: &Line| {
+        let (major, minor, patch) = line.version;
+        format!("{PACKAGE}@{major}.{minor} (up to {major}.{minor}.{patch})")
+    };
+    LINES.iter().map(line).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns true where a module or component ends within one of its outermost sections, each of which says how long it is
@@ -196,9 +220,20 @@ impl Inspection {
         })
     }
 
-    /// Returns true where the module imports a WASI.
-    pub(crate) fn wants_wasi(&self) -> bool {
-        self.capabilities.contains(&Capability::InertWasi)
+    /// Returns true where it imports something that an operator has to grant. Such a policy is no pure function.
+    pub fn needs_grant(&self) -> bool {
+        self.capabilities.iter().any(|capability| capability.needs_grant())
+    }
+
+    /// Returns what the module is linked with.
+    pub(crate) fn links(&self) -> Links {
+        if self.capabilities.contains(&Capability::OutgoingHttp) {
+            Links::Http
+        } else if self.capabilities.contains(&Capability::InertWasi) {
+            Links::InertWasi
+        } else {
+            Links::Plain
+        }
     }
 }
 
@@ -252,8 +287,8 @@ impl Names {
     }
 }
 
-/// Splits `package/interface@version` and checks the version, where the package is the contract.
-fn interface_of_contract(name: &str) -> Result<Option<&str>, InspectError> {
+/// Splits `package/interface@version` and finds the line, where the package is the contract.
+fn interface_of_contract(name: &str) -> Result<Option<(&'static Line, &str)>, InspectError> {
     let Some(rest) = name.strip_prefix(PACKAGE).and_then(|rest| rest.strip_prefix('/')) else {
         return Ok(None);
     };
@@ -264,19 +299,18 @@ fn interface_of_contract(name: &str) -> Result<Option<&str>, InspectError> {
     else {
         return Err(unknown());
     };
-    if (major, minor) != (VERSION.0, VERSION.1) {
-        return Err(unknown());
-    }
-    if patch > VERSION.2 {
+    let line = LINES.iter().find(|line| (line.version.0, line.version.1) == (major, minor)).ok_or_else(unknown)?;
+    if patch > line.version.2 {
         return Err(InspectError::NewerThanHost { interface: name.to_owned() });
     }
-    Ok(Some(interface))
+    Ok(Some((line, interface)))
 }
 
 fn check_import(name: &str) -> Result<Option<Capability>, InspectError> {
     match interface_of_contract(name)? {
-        Some(interface) if IMPORTS.contains(&interface) => Ok(None),
+        Some((line, interface)) if line.imports.contains(&interface) => Ok(None),
         Some(_) => Err(InspectError::UnknownInterface { interface: name.to_owned() }),
+        None if HTTP.iter().any(|interface| name.starts_with(interface)) => Ok(Some(Capability::OutgoingHttp)),
         None if INERT.iter().any(|package| name.starts_with(package)) => Ok(Some(Capability::InertWasi)),
         None => Err(InspectError::MissingGrant { import: name.to_owned() }),
     }
@@ -289,8 +323,11 @@ enum Export {
 
 fn check_export(name: &str) -> Result<Option<Export>, InspectError> {
     match interface_of_contract(name)? {
-        Some("lifecycle") => Ok(Some(Export::Lifecycle)),
-        Some(interface) => match interface.strip_suffix("-gate").and_then(GateName::parse) {
+        Some((_, "lifecycle")) => Ok(Some(Export::Lifecycle)),
+        Some((line, interface)) if !line.exports.contains(&interface) => {
+            Err(InspectError::UnknownInterface { interface: name.to_owned() })
+        }
+        Some((_, interface)) => match interface.strip_suffix("-gate").and_then(GateName::parse) {
             Some(gate) => Ok(Some(Export::Gate(gate))),
             None => Err(InspectError::UnknownInterface { interface: name.to_owned() }),
         },
@@ -323,9 +360,9 @@ mod tests {
 
     #[test]
     fn an_unknown_line_is_refused_with_the_supported_ones() {
-        let wasm = wat::parse_str(r#"(component (import "portcullis:policy/types@0.2.0" (instance)))"#).unwrap();
+        let wasm = wat::parse_str(r#"(component (import "portcullis:policy/types@0.9.0" (instance)))"#).unwrap();
         let error = Inspection::of(&wasm).unwrap_err();
-        assert_eq!(error, InspectError::UnknownLine { interface: "portcullis:policy/types@0.2.0".to_owned() });
+        assert_eq!(error, InspectError::UnknownLine { interface: "portcullis:policy/types@0.9.0".to_owned() });
         assert!(error.to_string().contains("portcullis:policy@0.1"), "{error}");
     }
 
@@ -337,7 +374,7 @@ mod tests {
 
     #[test]
     fn an_import_without_grant_is_named() {
-        for import in ["acme:net/fetch@1.0.0", "wasi:http/types@0.2.0", "plain"] {
+        for import in ["acme:net/fetch@1.0.0", "wasi:http/incoming-handler@0.2.0", "wasi:http/types@0.3.0", "plain"] {
             let wasm = wat::parse_str(format!(r#"(component (import "{import}" (instance)))"#)).unwrap();
             let error = Inspection::of(&wasm).unwrap_err();
             assert_eq!(error, InspectError::MissingGrant { import: import.to_owned() });

@@ -52,12 +52,14 @@
 //! # }
 //! ```
 
+mod access;
 mod budget;
 mod cache;
 mod compile;
 mod engine;
 mod evaluator;
 mod fault;
+mod http;
 mod inspect;
 mod latency;
 mod loader;

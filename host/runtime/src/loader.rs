@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use portcullis_gates::Isolation;
 use portcullis_model::json::Value;
-use portcullis_model::{Description, Digest, GateName, Pack};
+use portcullis_model::{CapabilityGrants, Description, Digest, GateName, HttpOrigin, Pack};
 
+use crate::access::Access;
 use crate::budget::Budget;
 use crate::cache::{Cache, CacheError, Entry, Kind};
 use crate::compile::{CompileThread, CompileThreadGone};
@@ -32,6 +33,15 @@ pub enum LoadError {
     /// The module is none that a policy can be made of.
     #[error("the module is refused")]
     Inspect(#[from] InspectError),
+    /// It imports something that the operator did not grant.
+    #[error(
+        "the module imports `{import}`, which is not granted; hint: `grants: {{http: {{hosts: [NAME]}}}}` of the policy in \
+             the config grants it"
+    )]
+    NotGranted {
+        /// The import.
+        import: String,
+    },
     /// It does not compile.
     #[error("the module could not be compiled")]
     Compile(#[source] wasmtime::Error),
@@ -77,6 +87,7 @@ pub struct Loaded {
     engine: Engine,
     prepared: Arc<Prepared>,
     configuration: Option<Arc<Configuration>>,
+    access: Access,
     /// What it says of itself.
     pub description: Arc<Description>,
     /// What its module shows.
@@ -99,6 +110,11 @@ impl Loaded {
         &self.inspection.gates
     }
 
+    /// Returns the origins that the policy may reach.
+    pub fn reaches(&self) -> Vec<HttpOrigin> {
+        self.access.client().map(|client| client.grant().hosts.clone()).unwrap_or_default()
+    }
+
     /// Makes what judges.
     pub fn evaluator(&self, budget: Budget, isolation: Isolation) -> Evaluator {
         Evaluator::new(
@@ -107,6 +123,7 @@ impl Loaded {
             Arc::clone(&self.prepared.template),
             self.configuration.clone(),
             self.description.needs_payload,
+            self.access.clone(),
             budget,
             isolation,
         )
@@ -141,6 +158,7 @@ struct Parts {
     cached: bool,
     inspection: Arc<Inspection>,
     configuration: Arc<Configuration>,
+    access: Access,
     digest: Digest,
     started: Instant,
     timings: Timings,
@@ -178,11 +196,24 @@ impl Loader {
         self.cache.as_ref().map_or(0, |cache| cache.alarms())
     }
 
-    /// Loads a policy. Blocks until it is ready, which takes seconds where nothing is cached: not for a thread of an
-    /// async runtime.
+    /// Loads a policy that is granted nothing. Blocks until it is ready, which takes seconds where nothing is cached: not for a
+    /// thread of an async runtime.
     pub fn load(&self, wasm: &[u8], settings: &Value, packs: &[Pack], budget: &Budget) -> Result<Loaded, LoadError> {
+        self.load_granted(wasm, settings, packs, budget, &CapabilityGrants::default())
+    }
+
+    /// Loads a policy with what the operator granted. Blocks like [`Loader::load`].
+    pub fn load_granted(
+        &self,
+        wasm: &[u8],
+        settings: &Value,
+        packs: &[Pack],
+        budget: &Budget,
+        grants: &CapabilityGrants,
+    ) -> Result<Loaded, LoadError> {
         let started = Instant::now();
         let inspection = Arc::new(Inspection::of(wasm)?);
+        let access = Access::granted(&inspection, grants)?;
         let configuration = Arc::new(Configuration { settings: settings.clone(), packs: packs.to_vec() });
         let digest = digest(inspection.digest, &configuration);
         let finding = Instant::now();
@@ -192,12 +223,12 @@ impl Loader {
             let (prepared, timings) = self.cold(wasm, &inspection, &configuration, digest, budget)?;
             (prepared, false, timings)
         };
-        self.finish(Parts { prepared, cached, inspection, configuration, digest, started, timings }, budget)
+        self.finish(Parts { prepared, cached, inspection, configuration, access, digest, started, timings }, budget)
     }
 
     /// Asks the policy what it is, and says how its evaluations start.
     fn finish(&self, parts: Parts, budget: &Budget) -> Result<Loaded, LoadError> {
-        let Parts { prepared, cached, inspection, configuration, digest, started, timings } = parts;
+        let Parts { prepared, cached, inspection, configuration, access, digest, started, timings } = parts;
         let template = &prepared.template;
         let (description, start) = match prepared.without_snapshot.clone() {
             None => {
@@ -222,6 +253,7 @@ impl Loader {
                 StartKind::Snapshot => None,
                 StartKind::Configured { .. } => Some(configuration),
             },
+            access,
             description: Arc::new(description),
             inspection,
             digest,

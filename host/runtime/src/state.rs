@@ -1,5 +1,6 @@
 //! What a store holds besides the guest: limits, the deadline, the log and, where linked, the inert WASI.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
@@ -8,6 +9,8 @@ use portcullis_model::PolicyName;
 use wasmtime::ResourceLimiter;
 
 use crate::budget::{Allowance, Budget};
+use crate::engine::Engine;
+use crate::http::{Client, Http};
 use crate::wasi::Inert;
 
 /// The time that a call may take was used up. Raised by the epoch callback.
@@ -49,6 +52,16 @@ impl Deadline {
 
     pub(crate) fn wall(&self) -> Duration {
         self.started.elapsed()
+    }
+
+    /// Returns the wall time that is left.
+    pub(crate) fn left(&self) -> Duration {
+        self.allowance.wall.saturating_sub(self.wall())
+    }
+
+    /// Returns the wall time that the call may take in all.
+    pub(crate) fn limit(&self) -> Duration {
+        self.allowance.wall
     }
 
     /// Returns the CPU time since the start, or since the first tick; nothing for a call that is over before.
@@ -164,6 +177,9 @@ pub(crate) struct State {
     pub(crate) deadline: Deadline,
     log: LogLines,
     pub(crate) inert: Option<Box<Inert>>,
+    pub(crate) http: Option<Box<Http>>,
+    /// What lets epochs pass, for a guest that may outlast its sleep.
+    pub(crate) engine: Option<Engine>,
 }
 
 /// What a guest is called for, and what that may take.
@@ -174,22 +190,37 @@ pub(crate) struct Purpose<'a> {
     pub(crate) allowance: Allowance,
     /// True where its CPU time is measured from the start on.
     pub(crate) measured: bool,
+    /// What requests are sent with, where the policy was granted any.
+    pub(crate) client: Option<&'a Arc<Client>>,
 }
 
 impl<'a> Purpose<'a> {
     /// Loading and configuring: not in the path of any message.
     pub(crate) fn configure(policy: Option<&'a PolicyName>, budget: Budget) -> Self {
-        Self { policy, configuring: true, allowance: budget.for_configure(), measured: true }
+        Self { policy, configuring: true, allowance: budget.for_configure(), measured: true, client: None }
     }
 }
 
 impl State {
     pub(crate) fn new(memory: u64, inert: Option<Box<Inert>>, purpose: Purpose<'_>) -> Self {
-        Self {
+        let mut state = Self {
             limits: Limits { memory, used: 0 },
             deadline: Deadline::start(purpose.allowance, purpose.measured),
             log: LogLines::of(purpose),
             inert,
+            http: None,
+            engine: None,
+        };
+        state.give(purpose.client);
+        state
+    }
+
+    /// Hands over what requests are sent with, until the next call begins.
+    fn give(&mut self, client: Option<&Arc<Client>>) {
+        match (&mut self.http, client) {
+            (Some(http), client) => http.begin(client),
+            (None, Some(client)) => self.http.insert(Box::new(Http::new())).begin(Some(client)),
+            (None, None) => {}
         }
     }
 
@@ -197,6 +228,7 @@ impl State {
     pub(crate) fn begin(&mut self, purpose: Purpose<'_>) {
         self.deadline = Deadline::start(purpose.allowance, purpose.measured);
         self.log = LogLines::of(purpose);
+        self.give(purpose.client);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use portcullis_gates::{Gates, PolicySet};
 use portcullis_model::{GateName, PolicyName};
@@ -15,6 +15,7 @@ mod bundles;
 mod config;
 mod error;
 mod event;
+mod exempt;
 mod folder;
 mod offer;
 mod packs;
@@ -186,7 +187,12 @@ impl PolicyStore {
     /// Returns what an operator should look at, as policy or file and reason: packs and bundles that have expired since
     /// they count, packs that went back with the binary, and what was raised.
     pub fn concerns(&self) -> Vec<(String, String)> {
-        let mut concerns = self.lock().concerns.clone();
+        let inner = self.lock();
+        let mut concerns = inner.concerns.clone();
+        // An exemption may have ended since the last look.
+        let ended = inner.idle_exemptions(SystemTime::now());
+        concerns.extend(ended.into_iter().filter(|ended| !inner.concerns.contains(ended)));
+        drop(inner);
         concerns.extend(lock(&self.raised).iter().map(|(what, reason)| (what.clone(), reason.clone())));
         concerns
     }

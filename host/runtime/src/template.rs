@@ -14,7 +14,7 @@ use wasmtime::component::{Component, Instance, InstancePre};
 use crate::budget::Budget;
 use crate::engine::{Engine, Slot};
 use crate::fault;
-use crate::inspect::Inspection;
+use crate::inspect::{Inspection, Links};
 use crate::state::{Purpose, State};
 use crate::wasi::Inert;
 
@@ -69,7 +69,7 @@ pub(crate) struct Template {
     engine: Engine,
     pre: InstancePre<State>,
     interfaces: Arc<Interfaces>,
-    wasi: bool,
+    links: Links,
     drafting: bool,
 }
 
@@ -87,20 +87,20 @@ impl Template {
         inspection: &Inspection,
         drafting: bool,
     ) -> Result<Self, LinkError> {
-        let wasi = inspection.wants_wasi();
-        let linker = engine.linker(drafting, wasi).map_err(LinkError::Imports)?;
+        let links = inspection.links();
+        let linker = engine.linker(drafting, links).map_err(LinkError::Imports)?;
         let pre = linker.instantiate_pre(component).map_err(LinkError::Imports)?;
         let interfaces = Arc::new(Interfaces::probe(&pre).map_err(LinkError::Probe)?);
         // A gate that only looks like one must not count as absent: its author meant it to judge.
         if let Some(gate) = inspection.gates.iter().find(|gate| !interfaces.exports(**gate)) {
             return Err(LinkError::Gate(*gate));
         }
-        Ok(Self { engine: engine.clone(), pre, interfaces, wasi, drafting })
+        Ok(Self { engine: engine.clone(), pre, interfaces, links, drafting })
     }
 
     /// Returns true where it imports a WASI, whose functions must not run on a thread of the async runtime.
     pub(crate) fn has_wasi(&self) -> bool {
-        self.wasi
+        self.links != Links::Plain
     }
 
     /// Makes an instance. Waits for a slot only where `wait` allows it.
@@ -111,14 +111,20 @@ impl Template {
             (false, false) => Some(self.engine.slots().try_take().ok_or(Fault::QueueFull)?),
         };
         let memory = budget.memory.min(self.engine.options().memory);
-        let inert = self.wasi.then(|| Box::new(Inert::new()));
+        let inert = self.has_wasi().then(Box::<Inert>::default);
         let engine = if self.drafting { self.engine.drafting() } else { self.engine.main() };
         let mut store = Store::new(engine, State::new(memory, inert, purpose));
         store.limiter(|state| &mut state.limits);
         store.set_hostcall_fuel(budget.output);
         store.set_epoch_deadline(1);
-        store.epoch_deadline_callback(|mut context| {
+        // Whatever runs for longer than the ticker stays awake by itself keeps it awake.
+        let engine = (purpose.allowance.wall > Engine::UNATTENDED).then(|| self.engine.clone());
+        store.data_mut().engine.clone_from(&engine);
+        store.epoch_deadline_callback(move |mut context| {
             context.data_mut().deadline.check().map_err(wasmtime::Error::new)?;
+            if let Some(engine) = &engine {
+                engine.awake();
+            }
             Ok(UpdateDeadline::Continue(1))
         });
         self.engine.awake();

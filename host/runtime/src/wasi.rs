@@ -68,16 +68,25 @@ impl Inert {
         Self { context, table }
     }
 
+    pub(crate) fn view(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.context, table: &mut self.table }
+    }
+
     /// Returns true where the guest holds handles, which a snapshot could not keep.
     pub(crate) fn has_handles(&self) -> bool {
         !self.table.is_empty()
     }
 }
 
+impl Default for Inert {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl WasiView for State {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        let inert = self.inert.get_or_insert_with(|| Box::new(Inert::new()));
-        WasiCtxView { ctx: &mut inert.context, table: &mut inert.table }
+        self.inert.get_or_insert_with(Box::default).view()
     }
 }
 

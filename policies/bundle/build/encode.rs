@@ -5,11 +5,11 @@ use wit_parser::WorldItem;
 
 use crate::Failure;
 
-/// The functions that a policy of the bundle may import.
+/// The functions that every policy of the bundle may import.
 const ALLOWED: &str = "portcullis:policy/log@";
 
-/// Encodes a component, and refuses one that exports no gate or could do more than log.
-pub(crate) fn component(name: &str, module: &[u8]) -> Result<Vec<u8>, Failure> {
+/// Encodes a component, and refuses one that exports no gate or could do more than log and what it is known to need.
+pub(crate) fn component(name: &str, module: &[u8], needed: &[&str]) -> Result<Vec<u8>, Failure> {
     let fail =
         |error: &dyn std::fmt::Display| Failure::new(format!("{name} does not encode as a component: {error:#}"));
     let mut encoder = ComponentEncoder::default();
@@ -32,8 +32,9 @@ pub(crate) fn component(name: &str, module: &[u8]) -> Result<Vec<u8>, Failure> {
             WorldItem::Type { .. } => Some(0),
             WorldItem::Function(_) => None,
         };
-        if functions != Some(0) && !import.starts_with(ALLOWED) {
-            return Err(Failure::new(format!("{name} imports {import}, which no policy of the bundle may")));
+        let allowed = import.starts_with(ALLOWED) || needed.iter().any(|needed| import.starts_with(needed));
+        if functions != Some(0) && !allowed {
+            return Err(Failure::new(format!("{name} imports {import}, which it may not")));
         }
     }
     Ok(component)

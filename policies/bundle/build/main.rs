@@ -16,11 +16,19 @@ const POLICIES: &[&str] = &[
     "description-scan",
     "environment",
     "flow",
+    "package-advisories",
     "pins",
     "result-sanitizer",
     "server-requests",
     "trust",
 ];
+
+/// Those that judge only if the operator's config says something of them, with what they may import besides the contract. The
+/// rest may import nothing else.
+const OPTIONAL: &[(&str, &[&str])] = &[(
+    "package-advisories",
+    &["wasi:http/types@0.2", "wasi:http/outgoing-handler@0.2", "wasi:io/", "wasi:clocks/monotonic-clock@0.2"],
+)];
 
 fn main() -> Result<(), Failure> {
     let bundle = PathBuf::from(variable("CARGO_MANIFEST_DIR")?);
@@ -30,8 +38,9 @@ fn main() -> Result<(), Failure> {
     let modules = compile::modules(workspace, &output, POLICIES)?;
     let mut entries = Vec::new();
     for (name, module) in POLICIES.iter().zip(modules) {
-        let component = encode::component(name, &module)?;
-        entries.push(table::Entry::read(workspace, &output, name, component)?);
+        let optional = OPTIONAL.iter().find(|(optional, _)| optional == name);
+        let component = encode::component(name, &module, optional.map_or(&[], |(_, imports)| imports))?;
+        entries.push(table::Entry::read(workspace, &output, name, component, optional.is_some())?);
     }
     table::write(&output, &entries)
 }

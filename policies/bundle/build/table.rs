@@ -15,11 +15,18 @@ pub(crate) struct Entry {
     digest: String,
     settings: String,
     packs: Vec<(String, PathBuf)>,
+    optional: bool,
 }
 
 impl Entry {
     /// Reads what lies beside the policy, and stores its component.
-    pub(crate) fn read(workspace: &Path, output: &Path, name: &str, component: Vec<u8>) -> Result<Self, Failure> {
+    pub(crate) fn read(
+        workspace: &Path,
+        output: &Path,
+        name: &str,
+        component: Vec<u8>,
+        optional: bool,
+    ) -> Result<Self, Failure> {
         let folder = workspace.join("policies").join(name);
         let wasm = output.join(format!("{name}.wasm"));
         let mut digest = String::new();
@@ -29,7 +36,7 @@ impl Entry {
         fs::write(&wasm, component).map_err(|error| failure(&wasm, &error))?;
         // A bundle policy needs no settings: a missing file means the defaults.
         let settings = fs::read_to_string(folder.join("settings.yaml")).unwrap_or_else(|_missing| "{}".to_owned());
-        Ok(Self { name: name.to_owned(), wasm, digest, settings, packs: packs(&folder.join("packs"))? })
+        Ok(Self { name: name.to_owned(), wasm, digest, settings, packs: packs(&folder.join("packs"))?, optional })
     }
 }
 
@@ -56,11 +63,11 @@ fn failure(path: &Path, error: &std::io::Error) -> Failure {
 /// Writes the table.
 pub(crate) fn write(output: &Path, entries: &[Entry]) -> Result<(), Failure> {
     let mut text = String::from("&[\n");
-    for Entry { name, wasm, digest, settings, packs } in entries {
+    for Entry { name, wasm, digest, settings, packs, optional } in entries {
         let wasm = literal(wasm)?;
         let _infallible = writeln!(
             text,
-            "    Bundled {{ name: {name:?}, wasm: include_bytes!({wasm}), digest: {digest:?}, settings_yaml: {settings:?}, packs: &["
+            "    Bundled {{ name: {name:?}, wasm: include_bytes!({wasm}), digest: {digest:?}, settings_yaml: {settings:?}, optional: {optional}, packs: &["
         );
         for (pack, path) in packs {
             let _infallible = writeln!(text, "        ({pack:?}, include_str!({})),", literal(path)?);

@@ -26,6 +26,9 @@ pub struct Bundled {
     pub settings_yaml: &'static str,
     /// Its packs, as (name, YAML), sorted by name. Each is a map with `name`, `version` and `data`.
     pub packs: &'static [(&'static str, &'static str)],
+    /// True where it judges only if the operator's config says something of it: it has a capability, or a cost, that nobody
+    /// should get unasked.
+    pub optional: bool,
 }
 
 impl fmt::Debug for Bundled {

@@ -6,7 +6,7 @@ use sha2::{Digest as _, Sha256};
 use wit_component::DecodedWasm;
 
 #[test]
-fn each_component_imports_types_and_log_alone_and_exports_the_gates_of_its_catalogue_entry() {
+fn each_component_imports_and_exports_what_was_reviewed() {
     let mut text = String::new();
     for policy in portcullis_bundle::policies() {
         let DecodedWasm::Component(resolve, world) = wit_component::decode(policy.wasm).unwrap() else {

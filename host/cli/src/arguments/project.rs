@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use portcullis_model::Day;
 use portcullis_templates::Language;
 
 use super::{Format, Gate};
@@ -70,4 +71,31 @@ pub(crate) struct PolicyCheck {
     pub(crate) strict: bool,
     #[command(flatten)]
     pub(crate) format: Format,
+}
+
+#[derive(Clone, Debug, PartialEq, Args)]
+pub(crate) struct PolicyWrap {
+    /// Name of a policy of the bundle, or path of a component
+    pub(crate) policy: String,
+    /// Rule that is not to count, as `policy inspect` shows it
+    #[arg(long)]
+    pub(crate) rule: String,
+    /// Server that it is not to count for
+    #[arg(long)]
+    pub(crate) server: String,
+    /// One tool, prompt or resource of the server, by the server's own name for it
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// Last day of the exemption, as 2026-01-31
+    #[arg(long, value_name = "DAY", value_parser = day)]
+    pub(crate) until: Day,
+    /// Why, for whoever reads it later
+    #[arg(long)]
+    pub(crate) reason: String,
+    #[command(flatten)]
+    pub(crate) format: Format,
+}
+
+fn day(text: &str) -> Result<Day, String> {
+    Day::parse(text).map_err(|error| error.to_string())
 }

@@ -18,11 +18,12 @@ pub(crate) mod sign;
 pub(crate) mod status;
 pub(crate) mod test;
 pub(crate) mod verify;
+pub(crate) mod wrap;
 
 use std::path::Path;
 
 use portcullis_model::json::{Value, parse};
-use portcullis_model::{Pack, PolicyName, ServerName};
+use portcullis_model::{CapabilityGrants, Pack, PolicyName, ServerName};
 use portcullis_runtime::{Budget, Loaded, Loader, parse_yaml};
 
 use crate::arguments::Subject;
@@ -56,11 +57,17 @@ pub(crate) fn module(policy: &str) -> Result<Module, Failure> {
     Ok(Module { wasm, settings: Value::Null, packs: Vec::new() })
 }
 
-/// Compiles and configures a module, with the cache of the home folder.
+/// Compiles and configures a module, with the cache of the home folder. Where it has a capability, nothing is reached.
 pub(crate) fn load(settings: &Settings, module: &Module) -> Result<(Loader, Loaded), Failure> {
     let loader = policies::loader(&settings.open_home()?)?;
     let policy = loader
-        .load(&module.wasm, &module.settings, &module.packs, &Budget::DEFAULT)
+        .load_granted(
+            &module.wasm,
+            &module.settings,
+            &module.packs,
+            &Budget::DEFAULT,
+            &CapabilityGrants::in_name_only(),
+        )
         .or_exit(Exit::Policies, "loading the policy")?;
     Ok((loader, policy))
 }

@@ -5,12 +5,13 @@ mod explain;
 mod ruling;
 
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::thread;
 
 use portcullis_config::Config;
 use portcullis_gates::{ActivePolicy, PolicySet};
 use portcullis_model::json::Value;
-use portcullis_model::object;
+use portcullis_model::{CapabilityGrants, object};
 use portcullis_runtime::Loader;
 use portcullis_store::{JournalReader as _, PayloadKey, Query, SqliteStore};
 
@@ -21,7 +22,7 @@ use crate::gateway::runtime;
 use crate::report::{self, Report, count};
 use crate::settings::Settings;
 use crate::{Exit, Failure, policies, probe};
-use again::{Difference, Judges, Outcome};
+use again::{Difference, Judges, Outcome, Sealed};
 pub(crate) use explain::explain;
 
 /// Passages that are read at once; they are judged in parts, one a core.
@@ -64,9 +65,16 @@ impl Recorded {
         let budget = portcullis_runtime::Budget::DEFAULT;
         let loaded = self
             .loader
-            .load(&module.wasm, &module.settings, &module.packs, &budget)
+            .load_granted(&module.wasm, &module.settings, &module.packs, &budget, &CapabilityGrants::in_name_only())
             .or_exit(Exit::Policies, "loading the policy")?;
         let mut active = probe::active(&loaded);
+        if !active.evaluator.is_pure() {
+            let message = format!(
+                "`{}` asks the network, and what that said then cannot be asked again",
+                active.description.name
+            );
+            return Err(Failure::new(Exit::Usage, message));
+        }
         if let Some(known) = self.set.policies().iter().find(|known| known.description.name == active.description.name)
         {
             (active.rights, active.on_fault) = (known.rights, known.on_fault);
@@ -88,26 +96,40 @@ pub(crate) fn replay(settings: &Settings, arguments: &Replay) -> Result<Exit, Fa
     let newest = newest.first().map_or(0, |entry| entry.id);
     let mut progress = Progress { newest, oldest: None, shown: !arguments.format.json && io::stderr().is_terminal() };
     let mut replayed = Replayed::default();
-    let mut after = None;
     let runtime = runtime()?;
-    loop {
-        let query = Query { after, before: newest.checked_add(1), ..arguments.passages.query(BATCH) };
-        let entries = store.earliest(&query).or_exit(Exit::State, "reading the journal")?;
-        let read = entries.len();
-        after = entries.last().map(|entry| entry.id);
-        let outcomes = runtime.block_on(again::judge(&store, &key, &judges, entries))?;
-        for outcome in outcomes {
+    let query = arguments.passages.query(BATCH);
+    // The next batch is read while one is judged.
+    let (sender, batches) = mpsc::sync_channel(1);
+    let reader = thread::spawn(move || read_batches(&store, &query, newest, &sender));
+    for batch in batches {
+        let batch: Sealed = batch?;
+        let after = batch.last().map(|(entry, _)| entry.id);
+        for outcome in runtime.block_on(again::judge(&key, &judges, batch))? {
             replayed.take(outcome);
         }
         progress.show(after);
-        if read < BATCH {
-            break;
-        }
     }
+    // A journal that was read in part would look the same in the rest.
+    reader.join().map_err(|_panicked| Failure::new(Exit::Internal, "reading the journal broke off"))?;
     progress.end();
     let same = replayed.otherwise == 0;
     report::print(&replayed, arguments.format)?;
     Ok(if same { Exit::Success } else { Exit::Failed })
+}
+
+/// Reads passages up to the newest, batch by batch, until nobody wants more.
+fn read_batches(store: &SqliteStore, query: &Query, newest: i64, sender: &mpsc::SyncSender<Result<Sealed, Failure>>) {
+    let mut after = None;
+    loop {
+        let query = Query { after, before: newest.checked_add(1), ..query.clone() };
+        let entries = store.earliest(&query).or_exit(Exit::State, "reading the journal");
+        let batch = entries.and_then(|entries| again::sealed(store, entries));
+        let read = batch.as_ref().map_or(0, Vec::len);
+        after = batch.as_ref().ok().and_then(|batch| batch.last()).map(|(entry, _)| entry.id).or(after);
+        if sender.send(batch).is_err() || read < BATCH {
+            return;
+        }
+    }
 }
 
 /// A bar on a terminal: how far along the numbers of the passages are.

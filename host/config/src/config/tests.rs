@@ -1,6 +1,7 @@
 use super::*;
 
 mod any_input;
+mod grants;
 mod sections;
 mod servers;
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use portcullis_gates::{Isolation, Mode, OnFault};
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{PolicyName, Rights};
+use portcullis_model::{CapabilityGrants, Exemption, PolicyName, Rights};
 use portcullis_signatures::TrustedKey;
 
 use crate::diagnostic::DiagnosticKind;
@@ -14,6 +14,8 @@ use crate::sink::{Mistake, Sink};
 use crate::surroundings::Surroundings;
 use crate::tree::{Kind, Member, Node};
 
+mod exempt;
+mod grants;
 mod keys;
 mod update;
 
@@ -36,6 +38,10 @@ pub struct PolicyEntry {
     pub isolation: Option<Isolation>,
     /// What it may do.
     pub rights: Option<Rights>,
+    /// What it may use besides what it is given: nothing, where nothing is said.
+    pub grants: CapabilityGrants,
+    /// Rules of it that do not count for a server, for some time.
+    pub exemptions: Vec<Exemption>,
 }
 
 /// Which policies judge, and what the operator loosens.
@@ -76,7 +82,7 @@ pub enum AllowUnsigned {
 }
 
 /// The policies of the default bundle: a name close to one of these and with no module of its own is a misspelling.
-const BUNDLE: [&str; 8] = [
+const BUNDLE: [&str; 9] = [
     "config-screen",
     "environment",
     "description-scan",
@@ -85,6 +91,7 @@ const BUNDLE: [&str; 8] = [
     "result-sanitizer",
     "flow",
     "server-requests",
+    "package-advisories",
 ];
 
 /// Reads `policies`. A mistake leaves out what it belongs to; what is left out is as if the operator had not said it, and
@@ -147,6 +154,8 @@ fn entry(member: &Member, path: &KeyPath, surroundings: &Surroundings, sink: &mu
         on_fault: fields.choice("on_fault", &[("deny", OnFault::Deny), ("allow", OnFault::Allow)]),
         isolation: fields.choice("isolation", &[("fresh", Isolation::Fresh), ("reuse", Isolation::Reuse)]),
         rights: rights(&mut fields),
+        grants: grants::read(&mut fields).unwrap_or_default(),
+        exemptions: exempt::read(&mut fields),
         name,
     };
     fields.finish();

@@ -112,7 +112,8 @@ impl Core {
             return;
         }
         let allowance = self.budget.allowance(0);
-        let purpose = Purpose { policy: Some(&self.name), configuring: false, allowance, measured: false };
+        let (policy, client) = (Some(&self.name), None);
+        let purpose = Purpose { policy, configuring: false, allowance, measured: false, client };
         // A fault shows again where somebody waits for the verdict, and is reported there.
         if self.engine.slots().are_plenty()
             && let Ok(live) = self.template.instantiate(&self.budget, purpose, false)

@@ -119,6 +119,13 @@ impl Job {
 
     fn compile(&self, timings: &mut Timings) -> Result<(Key, Component, Option<String>), LoadError> {
         let policy = Key::of_policy(&self.engine, self.digest);
+        if self.inspection.needs_grant() {
+            let started = Instant::now();
+            let component = Component::new(self.engine.main(), &self.wasm).map_err(LoadError::Compile)?;
+            timings.compile += started.elapsed();
+            let reason = Some("it has a capability".to_owned());
+            return Ok((Key::of_module(&self.engine, self.inspection.digest), component, reason));
+        }
         let draft = |instrumented: &[u8]| self.draft(instrumented);
         let frozen =
             snapshot(&self.engine, &self.wasm, &self.inspection, &self.budget, &self.configuration, timings, draft);

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use portcullis_model::Pack;
 use portcullis_model::json::Value;
+use portcullis_model::{CapabilityGrants, Pack};
 
 use super::job::{Job, Key, digest};
 use super::{LoadError, Loaded, Loader, Parts};
+use crate::access::Access;
 use crate::budget::Budget;
 use crate::inspect::Inspection;
 use crate::step::Timings;
@@ -15,7 +16,8 @@ use crate::template::Configuration;
 
 impl Loader {
     /// Loads a policy that configures each of its instances anew. A module is compiled once, whatever it is configured with,
-    /// where [`Loader::load`] compiles a snapshot of each configuration. Blocks like it.
+    /// where [`Loader::load`] compiles a snapshot of each configuration. Blocks like it. Whatever it may import is granted in
+    /// name only: no request of it is sent.
     pub fn load_unfrozen(
         &self,
         wasm: &[u8],
@@ -25,6 +27,7 @@ impl Loader {
     ) -> Result<Loaded, LoadError> {
         let started = Instant::now();
         let inspection = Arc::new(Inspection::of(wasm)?);
+        let access = Access::granted(&inspection, &CapabilityGrants::in_name_only())?;
         let configuration = Arc::new(Configuration { settings: settings.clone(), packs: packs.to_vec() });
         let digest = digest(inspection.digest, &configuration);
         let key = Key::of_unfrozen(&self.engine, inspection.digest);
@@ -49,6 +52,6 @@ impl Loader {
             (self.remember(key, prepared), false)
         };
         let timings = Timings { compile: finding.elapsed(), ..Timings::default() };
-        self.finish(Parts { prepared, cached, inspection, configuration, digest, started, timings }, budget)
+        self.finish(Parts { prepared, cached, inspection, configuration, access, digest, started, timings }, budget)
     }
 }

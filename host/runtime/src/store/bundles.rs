@@ -19,7 +19,7 @@ use crate::pack::{compare_versions, parse_date};
 use crate::yaml::parse_yaml;
 
 /// Capabilities that a bundle may need.
-const CAPABILITIES: [Capability; 1] = [Capability::InertWasi];
+const CAPABILITIES: [Capability; 2] = [Capability::InertWasi, Capability::OutgoingHttp];
 
 /// A bundle that counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -177,6 +177,8 @@ impl Reading<'_> {
             own_packs: bundled.map(|bundled| bundled.packs.clone()).unwrap_or_default(),
             packs: Vec::new(),
             options: Options::of(own),
+            grants: own.map(|own| own.grants.clone()).unwrap_or_default(),
+            exemptions: own.map(|own| own.exemptions.clone()).unwrap_or_default(),
             signer,
             bundle: Some(self.source.clone()),
             verifying: self.began.elapsed(),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use portcullis_gates::{Isolation, Mode, OnFault};
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{PolicyName, Rights};
+use portcullis_model::{CapabilityGrants, Exemption, PolicyName, Rights};
 use portcullis_signatures::Trust;
 
 use crate::budget::Budget;
@@ -21,6 +21,8 @@ pub struct BundledPolicy {
     pub settings: Value,
     /// Its packs. What of them the folder may add to stands in them.
     pub packs: Vec<PackFile>,
+    /// True where it judges only if the config says something of it.
+    pub optional: bool,
 }
 
 /// What the operator's config says of one policy. Nothing else may loosen; what is not set is as the policy or its place
@@ -43,6 +45,10 @@ pub struct PolicyConfig {
     pub rights: Option<Rights>,
     /// What an evaluation may use.
     pub budget: Option<Budget>,
+    /// What it may use besides what it is given.
+    pub grants: CapabilityGrants,
+    /// Rules of it that do not count for a server, for some time.
+    pub exemptions: Vec<Exemption>,
 }
 
 impl PolicyConfig {
@@ -57,6 +63,8 @@ impl PolicyConfig {
             isolation: None,
             rights: None,
             budget: None,
+            grants: CapabilityGrants::default(),
+            exemptions: Vec::new(),
         }
     }
 }

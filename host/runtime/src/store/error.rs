@@ -33,7 +33,9 @@ impl PolicyError {
     /// Returns the step at which it failed.
     pub(super) fn step(&self) -> &'static str {
         match self {
-            Self::Load(LoadError::Inspect(_)) | Self::Older { .. } | Self::Name(_) => "verify",
+            Self::Load(LoadError::Inspect(_) | LoadError::NotGranted { .. }) | Self::Older { .. } | Self::Name(_) => {
+                "verify"
+            }
             Self::Load(LoadError::Compile(_) | LoadError::Link(_) | LoadError::Thread(_)) => "compile",
             Self::Load(LoadError::Start(_)) => "configure",
             Self::SelfTest(_) => "self-test",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use portcullis_gates::{Isolation, Mode, OnFault, PolicySource};
-use portcullis_model::{Digest, GateName, PolicyName, Rights};
+use portcullis_model::{Digest, Exemption, GateName, HttpOrigin, PolicyName, Rights};
 
 use super::config::Options;
 use super::update::{Current, Inner};
@@ -37,6 +37,10 @@ pub struct PolicyStatus {
     pub gates: Vec<GateName>,
     /// What it may use besides settings, packs, subject and facts.
     pub capabilities: Vec<Capability>,
+    /// The origins that it may reach, where it has a capability for that.
+    pub reaches: Vec<HttpOrigin>,
+    /// Rules of it that do not count for a server, for some time.
+    pub exemptions: Vec<Exemption>,
     /// What it may do.
     pub rights: Rights,
     /// Whether its verdicts count.
@@ -83,6 +87,8 @@ impl Wanted {
             size: self.wasm.len(),
             gates: inspection.as_ref().map(|inspection| inspection.gates.clone()).unwrap_or_default(),
             capabilities: inspection.map(|inspection| inspection.capabilities).unwrap_or_default(),
+            reaches: Vec::new(),
+            exemptions: self.exemptions.clone(),
             rights,
             mode,
             on_fault,
@@ -116,6 +122,8 @@ impl Current {
             size: self.loaded.inspection.size,
             gates: self.loaded.gates().to_vec(),
             capabilities: self.loaded.inspection.capabilities.clone(),
+            reaches: self.loaded.reaches(),
+            exemptions: self.wanted.exemptions.clone(),
             rights: self.active.rights,
             mode: self.active.mode,
             on_fault,
@@ -126,7 +134,13 @@ impl Current {
             former: inner.former.get(name).map(|former| former.loaded.description.version.clone()),
             rolled_back: inner.held.contains_key(name),
             required: inner.required.contains(name),
-            loosened: Options { mode: self.active.mode, ..self.wanted.options }.loosened(),
+            loosened: {
+                let mut loosened = Options { mode: self.active.mode, ..self.wanted.options }.loosened();
+                if !self.wanted.exemptions.is_empty() {
+                    loosened.push("exemptions");
+                }
+                loosened
+            },
             cached: self.loaded.cached,
             took: self.loaded.took,
         }

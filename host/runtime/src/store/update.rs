@@ -12,6 +12,7 @@ use super::bundles::{Broken, BrokenBundles};
 use super::config::StoreConfig;
 use super::error::PolicyError;
 use super::event::chain;
+use super::exempt;
 use super::packs::Seen;
 use super::pipeline::{Pipeline, Pipelines};
 use super::trial::Untried;
@@ -172,8 +173,9 @@ impl PolicyStore {
 
     /// Tries to bring what there is in line, without the bundles that are known to be broken.
     fn attempt(&self, config: &StoreConfig, over: Option<&Path>, mut draft: Inner, broken: &BrokenBundles) -> Attempt {
-        draft.required =
-            config.required.clone().unwrap_or_else(|| self.bundle.iter().map(|bundled| bundled.name.clone()).collect());
+        let usual =
+            || self.bundle.iter().filter(|bundled| !bundled.optional).map(|bundled| bundled.name.clone()).collect();
+        draft.required = config.required.clone().unwrap_or_else(usual);
         let now = SystemTime::now();
         let mut plan = Plan::new(&self.bundle, config, over, &draft.seen, broken, now);
         draft.concerns = std::mem::take(&mut plan.alarms);
@@ -190,6 +192,8 @@ impl PolicyStore {
             }
         }
         attempt.changed |= attempt.remove_unwanted(&plan);
+        let idle = attempt.draft.idle_exemptions(now);
+        attempt.draft.concerns.extend(idle);
         attempt.changed |= attempt.draft.note_missing(&plan);
         attempt.changed |= self.try_in_shadow(config, &mut attempt, &plan, now);
         for source in plan.bundles {
@@ -255,7 +259,8 @@ impl PolicyStore {
     /// Makes a policy of what is wanted, in a mode. Nothing counts yet.
     pub(super) fn make(&self, seen: &Seen, wanted: &Wanted, mode: Mode) -> Result<(Current, Pipeline), PolicyError> {
         let began = SystemTime::now();
-        let loaded = self.loader.load(&wanted.wasm, &wanted.settings, &wanted.packs, &wanted.options.budget)?;
+        let Wanted { wasm, settings, packs, options, grants, .. } = wanted;
+        let loaded = self.loader.load_granted(wasm, settings, packs, &options.budget, grants)?;
         if loaded.description.name != wanted.name {
             return Err(PolicyError::Name(loaded.description.name.clone()));
         }
@@ -276,13 +281,13 @@ impl PolicyStore {
         steps.push(Step::done(mode_step(mode), Duration::ZERO));
         let active = ActivePolicy {
             description: Arc::clone(&loaded.description),
-            digest: loaded.digest,
+            digest: exempt::digest(loaded.digest, &wanted.exemptions),
             source: wanted.source.clone(),
             gates: loaded.gates().to_vec(),
             rights: wanted.options.rights.intersection(loaded.description.wants),
             mode,
             on_fault: wanted.options.on_fault,
-            evaluator: Arc::new(evaluator),
+            evaluator: exempt::around(Arc::new(evaluator), &loaded.description, &wanted.exemptions),
         };
         let what = wanted.name.to_string();
         let pipeline = Pipeline { what, version: Some(version), began, steps, generation: None };
@@ -411,6 +416,8 @@ impl Wanted {
             && self.settings == other.settings
             && self.packs == other.packs
             && self.options == other.options
+            && self.grants == other.grants
+            && self.exemptions == other.exemptions
             && self.source == other.source
             && self.signer == other.signer
     }

@@ -9,7 +9,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use portcullis_gates::PolicySource;
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{Pack, PolicyName};
+use portcullis_model::{CapabilityGrants, Exemption, Pack, PolicyName};
 
 use super::bundles::{self, BrokenBundles, Parts, Source};
 use super::config::{BundledPolicy, Options, PolicyConfig, StoreConfig};
@@ -57,6 +57,8 @@ pub(crate) struct Wanted {
     /// What it is configured with.
     pub(crate) packs: Vec<Pack>,
     pub(crate) options: Options,
+    pub(crate) grants: CapabilityGrants,
+    pub(crate) exemptions: Vec<Exemption>,
     pub(crate) signer: Signer,
     /// The bundle of the folder that it is part of.
     pub(crate) bundle: Option<Source>,
@@ -94,7 +96,10 @@ impl Plan {
     ) -> Self {
         let mut plan = Self { folder_read: true, ..Self::default() };
         for bundled in bundle {
-            plan.add_bundled(bundled, config.policy(&bundled.name));
+            let own = config.policy(&bundled.name);
+            if own.is_some() || !bundled.optional {
+                plan.add_bundled(bundled, own);
+            }
         }
         for policy in &config.policies {
             plan.add_configured(policy);
@@ -129,6 +134,8 @@ impl Plan {
             own_packs: bundled.packs.clone(),
             packs: Vec::new(),
             options: Options::of(config),
+            grants: config.map(|config| config.grants.clone()).unwrap_or_default(),
+            exemptions: config.map(|config| config.exemptions.clone()).unwrap_or_default(),
             signer: Signer::default(),
             bundle: None,
             verifying: Duration::ZERO,
@@ -158,6 +165,8 @@ impl Plan {
                     own_packs: bundled.map(|wanted| wanted.own_packs.clone()).unwrap_or_default(),
                     packs: Vec::new(),
                     options: Options::of(Some(config)),
+                    grants: config.grants.clone(),
+                    exemptions: config.exemptions.clone(),
                     signer: Signer::default(),
                     bundle: None,
                     verifying: Duration::ZERO,
@@ -262,6 +271,8 @@ fn group_of(
         own_packs: bundled.map(|bundled| bundled.packs.clone()).unwrap_or_default(),
         packs: Vec::new(),
         options: Options::of(own),
+        grants: own.map(|config| config.grants.clone()).unwrap_or_default(),
+        exemptions: own.map(|config| config.exemptions.clone()).unwrap_or_default(),
         signer,
         bundle: None,
         verifying: began.elapsed(),

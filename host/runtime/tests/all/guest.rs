@@ -11,7 +11,7 @@ use portcullis_runtime::{Budget, Engine, EngineOptions, Evaluator, Loaded, Loade
 #[path = "../../../../tests/guests/encode.rs"]
 mod encode;
 
-pub(crate) use encode::{component, component_of, path};
+pub(crate) use encode::{component, component_of, of_draft, path};
 
 /// Returns an engine that is small enough to have several in one test binary.
 pub(crate) fn engine() -> Engine {

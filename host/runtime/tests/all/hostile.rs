@@ -160,6 +160,14 @@ fn a_policy_that_never_gets_configured_is_not_loaded() {
 }
 
 #[test]
+fn a_policy_that_runs_for_longer_than_the_ticker_stays_awake_is_stopped_all_the_same() {
+    // Twenty times this, to configure: the ticker sleeps after two seconds without a further guest.
+    let budget = Budget { cpu: Duration::from_millis(125), ..Budget::DEFAULT };
+    let error = loader().load(&component("endless-configure"), &settings(), &[], &budget).unwrap_err();
+    assert!(matches!(&error, LoadError::Start(StartError::Fault { fault: Fault::Deadline { .. }, .. })), "{error:?}");
+}
+
+#[test]
 fn a_policy_that_refuses_its_settings_says_where_and_why() {
     let error = loader().load(&component("refuses-settings"), &settings(), &[], &Budget::DEFAULT).unwrap_err();
     let LoadError::Start(StartError::Configure(refused)) = &error else { panic!("{error:?}") };

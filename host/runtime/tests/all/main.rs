@@ -15,6 +15,7 @@ mod guest;
 mod hostile;
 mod inert;
 mod instances;
+mod lines;
 mod signed;
 mod snapshots;
 mod stores;

@@ -77,6 +77,7 @@ impl Home {
             wasm: component_of("").leak(),
             settings: Value::Null,
             packs: vec![pack],
+            optional: false,
         };
         let mut stated = StoreConfig {
             trust: Trust::new(vec![trusted]),

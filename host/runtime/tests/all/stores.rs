@@ -48,6 +48,7 @@ impl Home {
             wasm: component_of("").leak(),
             settings: Value::Null,
             packs: vec![pack("1.0.0", "[a]")],
+            optional: false,
         };
         let mut stated =
             StoreConfig { unsigned: Unsigned::All, folder: Some(folder.path().to_owned()), ..StoreConfig::default() };
@@ -317,8 +318,13 @@ fn a_policy_that_fails_its_self_test_is_not_published() {
 fn a_cache_that_was_tampered_with_is_an_alarm_and_the_policies_are_there_all_the_same() {
     let folder = TempDir::new().unwrap();
     let cache = folder.path().join("cache");
-    let bundled =
-        |wasm: &'static [u8]| BundledPolicy { name: policy("guest"), wasm, settings: Value::Null, packs: Vec::new() };
+    let bundled = |wasm: &'static [u8]| BundledPolicy {
+        name: policy("guest"),
+        wasm,
+        settings: Value::Null,
+        packs: Vec::new(),
+        optional: false,
+    };
     let wasm: &'static [u8] = component_of("").leak();
     let engine = engine();
     let store = || {

@@ -60,7 +60,8 @@ fn read_goals(path: &Path) -> Result<Goals, Failure> {
 /// Loads the named policies, or the whole bundle.
 fn policy_set(settings: &Settings, arguments: &PolicyEval) -> Result<PolicySet, Failure> {
     let names: Vec<String> = if arguments.policies.is_empty() {
-        policies::bundle()?.iter().map(|bundled| bundled.name.as_str().to_owned()).collect()
+        let usual = policies::bundle()?.into_iter().filter(|bundled| !bundled.optional);
+        usual.map(|bundled| bundled.name.as_str().to_owned()).collect()
     } else {
         arguments.policies.clone()
     };

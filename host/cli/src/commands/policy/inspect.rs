@@ -1,9 +1,11 @@
 //! `portcullis policy inspect`: what a policy says of itself, and what its module shows.
 
 use std::io::{self, Write};
+use std::time::SystemTime;
 
+use portcullis_config::Config;
 use portcullis_model::json::Value;
-use portcullis_model::object;
+use portcullis_model::{Exemption, object};
 use portcullis_runtime::{Inspection, Loaded};
 
 use crate::arguments::Inspect;
@@ -18,13 +20,32 @@ pub(crate) fn run(settings: &Settings, arguments: &Inspect) -> Result<Exit, Fail
     // First, because nothing of the module runs for it.
     let inspection = Inspection::of(&module.wasm).or_exit(Exit::Policies, "inspecting the module")?;
     let (_loader, loaded) = super::load(settings, &module)?;
-    report::print(&Inspected { inspection, loaded }, arguments.format)?;
+    // A module can be looked at without any config.
+    let config = match settings.read_config(&arguments.config) {
+        Ok((_, config)) => config,
+        Err(_) if arguments.config.config.is_none() => Config::default(),
+        Err(failure) => return Err(failure),
+    };
+    let exemptions = config
+        .policies
+        .entry(loaded.description.name.as_str())
+        .map(|entry| entry.exemptions.clone())
+        .unwrap_or_default();
+    report::print(&Inspected { inspection, loaded, exemptions }, arguments.format)?;
     Ok(Exit::Success)
 }
 
 struct Inspected {
     inspection: Inspection,
     loaded: Loaded,
+    /// What the operator's config exempts from its rules.
+    exemptions: Vec<Exemption>,
+}
+
+/// Says what of an exemption is left.
+fn standing(exemption: &Exemption) -> String {
+    let over = if exemption.until.end() <= SystemTime::now() { " (over)" } else { "" };
+    format!("{}{over}", one_line(&exemption.to_string()))
 }
 
 impl Report for Inspected {
@@ -54,6 +75,7 @@ impl Report for Inspected {
             "meters" => meters.collect::<Vec<_>>(),
             "imports" => list(&self.inspection.imports),
             "capabilities" => list(&self.inspection.capabilities.iter().map(ToString::to_string).collect::<Vec<_>>()),
+            "exemptions" => list(&self.exemptions.iter().map(standing).collect::<Vec<_>>()),
             "bytes" => self.inspection.size as u64,
             "module" => self.inspection.digest.to_string(),
             "start" => self.loaded.start.to_string(),
@@ -81,6 +103,9 @@ impl Report for Inspected {
         writeln!(out, "start    {}, {cached}, loaded in {milliseconds:.1} ms", self.loaded.start)?;
         for rule in &about.rules {
             writeln!(out, "rule     {} ({}): {}", rule.id, rule.severity.as_str(), one_line(&rule.summary))?;
+        }
+        for exemption in &self.exemptions {
+            writeln!(out, "exempt   {}", standing(exemption))?;
         }
         Ok(())
     }

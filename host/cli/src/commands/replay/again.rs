@@ -27,7 +27,7 @@ pub(super) enum Judges {
 impl Judges {
     fn at(&self, gate: GateName) -> Vec<&Arc<ActivePolicy>> {
         match self {
-            Self::All(set) => set.chain(gate).collect(),
+            Self::All(set) => set.chain(gate).filter(|policy| policy.evaluator.is_pure()).collect(),
             Self::One(policy) => std::iter::once(policy).filter(|policy| policy.gates.contains(&gate)).collect(),
         }
     }
@@ -35,7 +35,14 @@ impl Judges {
     /// Returns what stands of what was recorded.
     fn standing(&self, entry: &JournalEntry) -> Vec<PolicyEntry> {
         match self {
-            Self::All(_) => Vec::new(),
+            // What depended on the network is not judged again: what it answered then stands.
+            Self::All(set) => {
+                let impure = |name: &str| {
+                    let named = |policy: &&Arc<ActivePolicy>| policy.description.name.as_str() == name;
+                    set.policies().iter().find(named).is_some_and(|policy| !policy.evaluator.is_pure())
+                };
+                entry.policies.iter().filter(|entry| impure(&entry.policy)).cloned().collect()
+            }
             Self::One(policy) => {
                 let name = policy.description.name.as_str();
                 entry.policies.iter().filter(|entry| entry.policy != name).cloned().collect()
@@ -92,14 +99,12 @@ impl Difference {
     }
 }
 
-/// Judges passages again, in their order.
-pub(super) async fn judge(
-    store: &SqliteStore,
-    key: &Arc<PayloadKey>,
-    judges: &Arc<Judges>,
-    entries: Vec<JournalEntry>,
-) -> Result<Vec<Outcome>, Failure> {
-    let mut sealed: Vec<(JournalEntry, Option<Arc<Vec<u8>>>)> = Vec::with_capacity(entries.len());
+/// Passages with what the policies were told, sealed.
+pub(super) type Sealed = Vec<(JournalEntry, Option<Arc<Vec<u8>>>)>;
+
+/// Reads what the policies were told of passages.
+pub(super) fn sealed(store: &SqliteStore, entries: Vec<JournalEntry>) -> Result<Sealed, Failure> {
+    let mut sealed: Sealed = Vec::with_capacity(entries.len());
     for entry in entries {
         // Items of one batch have one payload.
         let known = sealed.last().filter(|(former, _)| former.payload == entry.payload);
@@ -110,6 +115,16 @@ pub(super) async fn judge(
         };
         sealed.push((entry, payload));
     }
+    Ok(sealed)
+}
+
+/// Judges passages again, in their order. The parts are judged at the same time: what a policy was told of a session stands in
+/// the passage itself, so that no passage depends on another.
+pub(super) async fn judge(
+    key: &Arc<PayloadKey>,
+    judges: &Arc<Judges>,
+    mut sealed: Sealed,
+) -> Result<Vec<Outcome>, Failure> {
     let length = sealed.len().div_ceil(PARTS).max(1);
     let mut parts = Vec::new();
     while !sealed.is_empty() {
@@ -124,11 +139,7 @@ pub(super) async fn judge(
     Ok(outcomes)
 }
 
-async fn judge_part(
-    key: Arc<PayloadKey>,
-    judges: Arc<Judges>,
-    part: Vec<(JournalEntry, Option<Arc<Vec<u8>>>)>,
-) -> Vec<Outcome> {
+async fn judge_part(key: Arc<PayloadKey>, judges: Arc<Judges>, part: Sealed) -> Vec<Outcome> {
     let mut outcomes = Vec::with_capacity(part.len());
     let mut known: Option<Told> = None;
     for (entry, sealed) in part {

@@ -73,9 +73,9 @@ fn each_way_in_which_a_bundle_is_refused_says_which() {
     refused(expired, &files(), "version 2.0.0 of it has expired");
     let nonsense = Manifest { expires: Some("soon".to_owned()), ..Home::manifest("2.0.0") };
     refused(nonsense, &files(), "no date");
-    let wrong_line = wat::parse_str(r#"(component (import "portcullis:policy/types@0.2.0" (instance)))"#).unwrap();
+    let wrong_line = wat::parse_str(r#"(component (import "portcullis:policy/types@0.9.0" (instance)))"#).unwrap();
     refused(Home::manifest("2.0.0"), &[("acme1.wasm", wrong_line)], "is of a line that this host does not have");
-    let network = wat::parse_str(r#"(component (import "wasi:http/types@0.2.0" (instance)))"#).unwrap();
+    let network = wat::parse_str(r#"(component (import "wasi:http/incoming-handler@0.2.0" (instance)))"#).unwrap();
     refused(Home::manifest("2.0.0"), &[("acme1.wasm", network)], "which no grant covers");
     refused(Home::manifest("2.0.0"), &[("other.wasm", named("other", "1.0.0"))], "not trusted for the policy `other`");
     refused(Home::manifest("2.0.0"), &[("guest.wasm", named("guest", "1.0.0"))], "not replace");
