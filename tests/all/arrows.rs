@@ -6,7 +6,7 @@ use std::process::Command;
 use portcullis_model::json::{Limits, Value, parse_with};
 
 /// Each crate of the host with the crates of the workspace that it may use.
-const ARROWS: [(&str, &[&str]); 14] = [
+const ARROWS: [(&str, &[&str]); 15] = [
     ("portcullis-model", &[]),
     ("portcullis-gates", &["portcullis-model"]),
     // Beside the gates: the config reads keys with it, the runtime asks it.
@@ -20,6 +20,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("portcullis-runtime", &["portcullis-model", "portcullis-gates", "portcullis-bindings", "portcullis-signatures"]),
     ("portcullis-supervisor", &[]),
     ("portcullis-door", &["portcullis-model"]),
+    // Beside the registry: the gateway as an OAuth client. Only the wire sends what it keeps.
+    ("portcullis-oauth", &["portcullis-model", "portcullis-config"]),
     (
         "portcullis-mcp",
         &[
@@ -29,6 +31,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
             "portcullis-registry",
             "portcullis-store",
             "portcullis-door",
+            "portcullis-oauth",
             "portcullis-supervisor",
         ],
     ),
@@ -93,6 +96,27 @@ fn a_policy_uses_the_sdk_and_nothing_of_the_host() {
             assert!(other.is_empty() && used.contains("portcullis-sdk"), "{member} uses {other:?}");
         }
     }
+}
+
+#[test]
+fn what_is_built_is_pinned_by_version_and_digest() {
+    let lock = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.lock")).expect("a lock file");
+    let mut pinned = 0_usize;
+    for package in lock.split("[[package]]").skip(1) {
+        let member = |key: &str| {
+            let line = package.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(" = "));
+            line.map(|value| value.trim_matches('"').to_owned())
+        };
+        let name = member("name").expect("a name");
+        let Some(source) = member("source") else {
+            assert!(name.starts_with("portcullis"), "{name} comes from nowhere");
+            continue;
+        };
+        assert!(source.starts_with("registry+"), "{name} comes from {source}");
+        assert_eq!(member("checksum").map_or(0, |digest| digest.len()), 64, "{name} could change");
+        pinned += 1;
+    }
+    assert!(pinned > 100);
 }
 
 #[test]

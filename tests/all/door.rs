@@ -62,6 +62,7 @@ fn a_token_with_a_name_opens_what_it_is_for_until_it_is_revoked() {
         assert!(!told.contains(token.as_str()) && !listed.contains(token.as_str()), "no log has a token");
     }
     assert!(told.contains("a token was used for the first time since the start"), "{told}");
+    assert!(told.contains("token-first-use"), "the event has a name: {told}");
     assert_eq!(run(&home, &["token", "revoke", "unknown"]).status.code(), Some(1));
 }
 

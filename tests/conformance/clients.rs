@@ -26,6 +26,44 @@ const STATELESS: [&str; 8] = [
     "json-schema-2020-12-preservation",
 ];
 
+/// What both revisions require of clients that log in. The ones that are only reported are about extensions that the gateway does
+/// not have: client credentials, enterprise-managed authorization, `DPoP`, workload identity.
+const LOGINS: [&str; 14] = [
+    "auth/metadata-default",
+    "auth/metadata-var1",
+    "auth/metadata-var2",
+    "auth/metadata-var3",
+    "auth/basic-cimd",
+    "auth/scope-from-www-authenticate",
+    "auth/scope-from-scopes-supported",
+    "auth/scope-omitted-when-undefined",
+    "auth/scope-step-up",
+    "auth/scope-retry-limit",
+    "auth/token-endpoint-auth-basic",
+    "auth/token-endpoint-auth-post",
+    "auth/token-endpoint-auth-none",
+    "auth/pre-registration",
+];
+
+/// What 2026-07-28 requires of them besides.
+const STATELESS_LOGINS: [&str; 11] = [
+    "auth/resource-mismatch",
+    "auth/offline-access-scope",
+    "auth/offline-access-not-supported",
+    "auth/authorization-server-migration",
+    "auth/iss-supported",
+    "auth/iss-not-advertised",
+    "auth/iss-supported-missing",
+    "auth/iss-wrong-issuer",
+    "auth/iss-unexpected",
+    "auth/iss-normalized",
+    "auth/metadata-issuer-mismatch",
+];
+
+/// What 2025-03-26 knew, and servers of then still do.
+const EARLY_LOGINS: [&str; 2] =
+    ["auth/2025-03-26-oauth-metadata-backcompat", "auth/2025-03-26-oauth-endpoint-fallback"];
+
 /// Runs scenarios with the gateway as client, itself spoken to in `era`, and asserts that each has checks and that all of
 /// them hold. Returns how many there were, or why the suite cannot be had.
 fn run(scenarios: &[&str], revision: &str, era: &str) -> Result<usize, String> {
@@ -56,6 +94,30 @@ fn the_gateway_is_a_client_as_the_revision_with_a_handshake_requires() {
 #[test]
 fn the_gateway_is_a_client_as_the_stateless_revision_requires() {
     match run(&STATELESS, "2026-07-28", "modern") {
+        Ok(passed) => println!("{passed} checks passed"),
+        Err(reason) => println!("skipped: the registries cannot be reached: {reason}"),
+    }
+}
+
+#[test]
+fn the_gateway_logs_in_as_the_revision_with_a_handshake_requires() {
+    match run(&LOGINS, "2025-11-25", "legacy") {
+        Ok(passed) => println!("{passed} checks passed"),
+        Err(reason) => println!("skipped: the registries cannot be reached: {reason}"),
+    }
+}
+
+#[test]
+fn the_gateway_logs_in_as_the_stateless_revision_requires() {
+    match run(&[&LOGINS[..], &STATELESS_LOGINS].concat(), "2026-07-28", "modern") {
+        Ok(passed) => println!("{passed} checks passed"),
+        Err(reason) => println!("skipped: the registries cannot be reached: {reason}"),
+    }
+}
+
+#[test]
+fn the_gateway_logs_in_at_servers_of_before_there_was_metadata_of_resources() {
+    match run(&EARLY_LOGINS, "2025-03-26", "legacy") {
         Ok(passed) => println!("{passed} checks passed"),
         Err(reason) => println!("skipped: the registries cannot be reached: {reason}"),
     }

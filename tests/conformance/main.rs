@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod authorization;
 mod clients;
 mod control;
 mod through;

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod browser;
 mod client;
 pub mod conformance;
 mod home;
@@ -10,6 +11,7 @@ mod install;
 mod registry;
 mod scripted;
 
+pub use browser::consent;
 pub use client::{Client, Reply};
 pub use home::Home;
 pub use install::{Installed, RealClients, cache as test_cache, more_servers, real_servers};

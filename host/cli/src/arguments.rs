@@ -6,6 +6,7 @@ mod clients;
 mod door;
 mod evaluation;
 pub(crate) mod journal;
+pub(crate) mod login;
 mod project;
 mod servers;
 mod shell;
@@ -137,6 +138,12 @@ pub(crate) enum Command {
     Completions(Completions),
     /// Writes the manual page
     Man(Man),
+    /// Logs in at a server that wants OAuth; the former login counts until the new one is proven
+    Login(login::Login),
+    /// Logs in anew at one server, or at all that are logged in at
+    Reauth(login::Reauth),
+    /// Forgets the login at a server, and has it ended where that is possible
+    Logout(login::Logout),
     /// Compiles all policies into the cache, so that the first start does not have to
     Warm(Report),
     /// Shows a misbehaving server being stopped, in a home folder of its own

@@ -22,6 +22,8 @@ pub(crate) mod import;
 pub(crate) mod install;
 pub(crate) mod journal;
 pub(crate) mod list;
+pub(crate) mod login;
+pub(crate) mod logout;
 pub(crate) mod policy;
 pub(crate) mod replay;
 pub(crate) mod serve;

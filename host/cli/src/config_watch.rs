@@ -46,6 +46,8 @@ pub(crate) struct ConfigWatch {
     pub(crate) config: Config,
     /// What of the file is not in use, and why.
     pub(crate) note: Option<String>,
+    /// The folder with tokens of logins.
+    pub(crate) tokens: PathBuf,
     /// True while every server is stopped.
     pub(crate) stopped: bool,
     /// Told by an operator to look at once.
@@ -74,6 +76,7 @@ impl ConfigWatch {
     pub(crate) async fn follow(mut self) {
         let mut told = Told::new();
         let mut known = self.stamp().await;
+        let mut logins = stamp(&self.tokens).await;
         loop {
             let by_wish = tokio::select! {
                 () = tokio::time::sleep(LOOK) => false,
@@ -85,6 +88,13 @@ impl ConfigWatch {
             let is_set = tokio::task::spawn_blocking(move || stop::is_set(&home)).await.unwrap_or(true);
             if is_set != self.stopped {
                 self.switch();
+            }
+            // A folder changes whenever a file in it is replaced.
+            let logins_now = stamp(&self.tokens).await;
+            if logins_now != logins {
+                logins = logins_now;
+                // Servers that are up take new tokens by themselves; those that are down are tried again.
+                self.gateway.reconfigure(&self.in_force());
             }
             let mut now = self.stamp().await;
             if self.source.is_none() || (now == known && !by_wish) {

@@ -92,6 +92,9 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Client(client) => reporting().and_then(|()| commands::client::run(&settings, &client)),
         #[cfg(unix)]
         Command::Approve(approve) => reporting().and_then(|()| commands::approve::run(&settings, &approve)),
+        Command::Login(login) => reporting().and_then(|()| commands::login::login(&settings, &login)),
+        Command::Reauth(reauth) => reporting().and_then(|()| commands::login::reauth(&settings, &reauth)),
+        Command::Logout(logout) => reporting().and_then(|()| commands::logout::run(&settings, &logout)),
         Command::Warm(warm) => reporting().and_then(|()| commands::warm::warm(&settings, &warm)),
         Command::Demo(demo) => commands::demo::run(&demo),
         Command::DemoServer(server) => demo::server::serve(&server.name),

@@ -7,9 +7,9 @@ use std::time::SystemTime;
 use portcullis_config::{Approvals, Config, Durability, JournalSection, Payloads, UpdateSection};
 #[cfg(unix)]
 use portcullis_door::FrontDoor;
-use portcullis_gates::{ApprovalLimits, Gates};
+use portcullis_gates::{ApprovalLimits, Gates, Launching, NoApprover, Refusal, Session};
 use portcullis_mcp::{Gateway, GatewayOptions, safe_mode};
-use portcullis_model::Secret;
+use portcullis_model::{ClientFacts, Era, Occasion, Principal, Secret, ServerEntry, SessionId};
 use portcullis_runtime::{PolicyEvent, PolicyStore, Unsigned, Watching};
 use portcullis_store::{Home, PayloadKey, Retention, SqliteStore, StoreOptions};
 use portcullis_supervisor::Launcher;
@@ -31,6 +31,9 @@ const MOST_WORKERS: usize = 8;
 
 /// Blocking work is opening files and compiling; more at once would only compete with the messages.
 const BLOCKING: usize = 8;
+
+/// The folder of the home with tokens of logins at servers.
+pub(crate) const TOKENS: &str = "tokens";
 
 /// Whom a runtime serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +86,8 @@ pub(crate) struct StartOptions {
     pub(crate) tagged: Vec<String>,
     /// The program that supervises stdio servers; this one where nothing is said.
     pub(crate) supervisor: Option<PathBuf>,
+    /// The folder with tokens of logins; that of the home where nothing is said.
+    pub(crate) token_folder: Option<PathBuf>,
 }
 
 /// A gateway with everything that belongs to it: what a program that embeds Portcullis starts.
@@ -167,6 +172,10 @@ impl Composition {
             .with_inputs_kept(keep_payloads(home, config, &store)?);
         let gates = Arc::new(gates);
         let logs = home.folder("logs").or_exit(Exit::State, "opening the folder for logs")?;
+        let token_folder = match start.token_folder {
+            Some(folder) => folder,
+            None => home.folder(TOKENS).or_exit(Exit::State, "opening the folder for tokens")?,
+        };
         let (loaded, ready) = watch::channel(false);
         let program = start.supervisor.clone();
         let options = GatewayOptions {
@@ -178,6 +187,7 @@ impl Composition {
             schema_folder: Some(home.folder("cache/schemas").or_exit(Exit::State, "opening the folder for lists")?),
             results_folder: Some(home.folder("results").or_exit(Exit::State, "opening the folder for results")?),
             lock_folder: Some(home.folder("locks").or_exit(Exit::State, "opening the folder for locks")?),
+            token_folder: Some(token_folder),
             ready: Some(ready.clone()),
             pins: Some(Arc::clone(&store) as _),
             ..GatewayOptions::default()
@@ -233,6 +243,7 @@ impl Composition {
             policies: Arc::clone(&self.policies),
             gates: Arc::clone(&self.gates),
             running: Running::of(home, config),
+            tokens: home.path().join(TOKENS),
             config: config.clone(),
             note: None,
             stopped: self.stopped,
@@ -317,6 +328,21 @@ impl Composition {
     /// Returns the gateway, to be given clients.
     pub fn gateway(&self) -> &Arc<Gateway> {
         &self.gateway
+    }
+
+    /// Asks the config gate about a server that is about to be logged in at.
+    pub(crate) async fn screen(&self, entry: Arc<ServerEntry>) -> Result<(), Failure> {
+        let session = SessionId::parse("login").or_exit(Exit::Internal, "naming the session")?;
+        let principal = Principal::parse("operator").or_exit(Exit::Internal, "naming the principal")?;
+        let session = Session::new(session, principal, ClientFacts::default(), Era::Initialize);
+        let name = entry.name.clone();
+        let context = self.gates.context(Arc::new(session), Arc::new(NoApprover), None);
+        let launching = Launching { entry, occasion: Occasion::Probe };
+        let refused = |refusal: Refusal| {
+            let text = format!("`{name}` is refused ({}): {}", refusal.code.as_str(), refusal.detail);
+            Failure::new(Exit::Failed, text).hint(format!("`portcullis test {name}` shows what each gate said"))
+        };
+        self.gates.config(&context, launching).await.map(|_| ()).map_err(refused)
     }
 
     /// Returns the policies, to be asked what they are.

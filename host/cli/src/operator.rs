@@ -26,6 +26,7 @@ mod door;
 mod gateways;
 mod line;
 mod message;
+mod passphrase;
 mod policies;
 mod proof;
 mod serve;
@@ -35,7 +36,7 @@ pub(crate) use connection::{AnswerRequest, Connection, ConnectionError};
 pub(crate) use gateways::{Gateways, remove as forget};
 pub(crate) use message::{Shown, shown_to_value};
 
-pub(crate) use proof::Passphrase;
+pub(crate) use passphrase::Passphrase;
 pub(crate) use serve::Surface;
 pub(crate) use status::Watched;
 

@@ -11,13 +11,13 @@ use crate::diagnostic::{DiagnosticKind, Level};
 use crate::fields::{Fields, boolish, nearest};
 use crate::interpolation::Interpolation;
 use crate::key_path::KeyPath;
-use crate::sections::{approvals, journal, naming, policies, results, status};
+use crate::sections::{approvals, journal, naming, policies, results, serve, status};
 use crate::server::read;
 use crate::sink::{Mistake, Sink};
 use crate::tree::{self, Kind, Member, Node, Place};
 use crate::{
-    Approvals, Diagnostic, JournalSection, Naming, PoliciesSection, Results, Server, ServerOptions, StatusTool,
-    Surroundings,
+    Approvals, Diagnostic, JournalSection, Naming, PoliciesSection, Results, ServeSection, Server, ServerOptions,
+    StatusTool, Surroundings,
 };
 
 /// Most servers of one config. Each is a process or a connection.
@@ -42,6 +42,8 @@ pub struct Config {
     pub results: Results,
     /// When the agent can ask what became of servers.
     pub status: StatusTool,
+    /// Where clients are served over HTTP.
+    pub serve: ServeSection,
     /// What was wrong, in file order.
     pub diagnostics: Vec<Diagnostic>,
     /// The file, where it was read from one.
@@ -201,7 +203,7 @@ impl Reader<'_> {
                 continue;
             }
             match member.key.as_str() {
-                "policies" | "naming" | "approvals" | "journal" | "status" | "results" => {
+                "policies" | "naming" | "approvals" | "journal" | "status" | "results" | "serve" => {
                     self.interpolation.apply(&mut member.value, &path, self.sink);
                     self.section(member, &path, config);
                 }
@@ -217,6 +219,7 @@ impl Reader<'_> {
             "naming" => config.naming = naming::read(node, path, self.sink),
             "status" => config.status = status::read(node, path, self.sink),
             "results" => config.results = results::read(node, path, self.sink),
+            "serve" => config.serve = serve::read(node, path, self.surroundings, self.sink),
             "approvals" => config.approvals = approvals::read(node, path, self.sink),
             _ => config.journal = journal::read(node, path, self.surroundings, self.sink),
         }
@@ -227,7 +230,7 @@ impl Reader<'_> {
         if self.origin != Origin::ConfigFile {
             return;
         }
-        let known = ["mcp_servers", "policies", "naming", "approvals", "journal", "status", "results"];
+        let known = ["mcp_servers", "policies", "naming", "approvals", "journal", "status", "results", "serve"];
         let near = nearest(&member.key, known.into_iter());
         let mistake = Mistake::warning(DiagnosticKind::UnknownKey, "this key is not known and has no effect")
             .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));

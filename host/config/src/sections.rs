@@ -5,4 +5,5 @@ pub(crate) mod journal;
 pub(crate) mod naming;
 pub(crate) mod policies;
 pub(crate) mod results;
+pub(crate) mod serve;
 pub(crate) mod status;

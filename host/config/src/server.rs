@@ -1,6 +1,7 @@
 //! One server of the config.
 
 pub(crate) mod launch;
+pub(crate) mod oauth;
 pub(crate) mod options;
 pub(crate) mod read;
 pub(crate) mod requests;

@@ -5,11 +5,10 @@ use std::pin::Pin;
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
+use portcullis_model::is_special_address;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use reqwest::{Client, StatusCode};
 use url::{Host, Url};
-
-use crate::address::is_special;
 
 /// All of a fetch takes this long at most.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -75,7 +74,7 @@ pub(crate) fn vet(addresses: &[IpAddr]) -> Result<(), FetchError> {
     if addresses.is_empty() {
         return Err(FetchError::NoAddress);
     }
-    if addresses.iter().any(|address| is_special(*address)) { Err(FetchError::Special) } else { Ok(()) }
+    if addresses.iter().any(|address| is_special_address(*address)) { Err(FetchError::Special) } else { Ok(()) }
 }
 
 async fn fetch(url: Url) -> Result<Vec<u8>, FetchError> {

@@ -118,14 +118,15 @@ impl FrontDoor {
     /// Tells of the first use of a token, and of each from a new place.
     fn note_use(&self, credential: &Credential, head: &Parts, source: IpAddr) {
         let agent = head.headers.get(USER_AGENT).map(http::HeaderValue::as_bytes).unwrap_or_default();
-        let text = match credential.seen.note(source, agent) {
+        let (event, text) = match credential.seen.note(source, agent) {
             Use::Known => return,
-            Use::First => "a token was used for the first time since the start",
-            Use::NewPlace => "a token was used from a new place",
+            Use::First => ("token-first-use", "a token was used for the first time since the start"),
+            Use::NewPlace => ("token-new-source", "a token was used from a new place"),
         };
         self.counts.placed();
         let program = crate::shown::plain(&String::from_utf8_lossy(program(agent)), 64);
-        tracing::info!(principal = %credential.principal, %source, program, "{text}");
+        // The name of the event is stable: who keeps logs looks for it.
+        tracing::info!(event, principal = %credential.principal, %source, program, "{text}");
     }
 
     /// Returns whom tokens act for. Clients may be between two tokens: those of a family that has not ended count as well.

@@ -14,7 +14,6 @@
 
 #![forbid(unsafe_code)]
 
-mod address;
 mod ask;
 mod bearer;
 mod browser;

@@ -73,7 +73,9 @@ pub use safe_mode::safe_mode;
 pub(crate) use ask::{check_elicitation, not_offered};
 pub(crate) use call::ClientCall;
 pub(crate) use fleet::Fleet;
-pub(crate) use link::{Answer, Boxed, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress, Pages};
+pub(crate) use link::{
+    Answer, Boxed, Greeting, LaunchError, Launcher, Link, LinkError, LoginTrouble, OnProgress, Pages,
+};
 pub(crate) use peer::ServerPeer;
 pub(crate) use tasks::{TaskForm, declares_tasks};
 
@@ -107,6 +109,7 @@ impl Gateway {
             supervisor: options.supervisor.clone(),
             stderr_log: options.stderr_log.clone(),
             eras: Arc::default(),
+            token_folder: options.token_folder.clone(),
         };
         Self::with_launcher(config, gates, options, Arc::new(launcher))
     }

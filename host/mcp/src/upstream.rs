@@ -42,7 +42,7 @@ pub use eras::Eras;
 pub use error::{CallError, CloseReason};
 pub use hello::Hello;
 pub use list::{Excluded, Incomplete, ListMethod, Listing};
-pub use options::{CallOptions, ConnectOptions};
+pub use options::{CallOptions, ConnectOptions, LoginOptions};
 pub use peer::{BoxFuture, CallerId, Peer};
 pub use shared::Counters;
 

@@ -165,39 +165,7 @@ impl fmt::Display for HttpOrigin {
 /// aside for another purpose (IANA special-purpose address registries, RFC 6890 and its successors). The addresses at
 /// which clouds tell machines their credentials are link-local, unique-local or shared ones, so none is public.
 pub fn is_public(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(address) => is_public_v4(address),
-        IpAddr::V6(address) => is_public_v6(address),
-    }
-}
-
-fn is_public_v4(address: Ipv4Addr) -> bool {
-    let [first, second, third, _] = address.octets();
-    let set_aside = match first {
-        // This network, private use, loopback, multicast and all above it.
-        0 | 10 | 127 | 224..=255 => true,
-        // Shared address space.
-        100 => (64..128).contains(&second),
-        169 => second == 254,
-        172 => (16..32).contains(&second),
-        // Protocol assignments, documentation, the former relay of 6to4, private use.
-        192 => matches!((second, third), (0, 0 | 2) | (88, 99) | (168, _)),
-        // Benchmarks, documentation.
-        198 => matches!(second, 18 | 19) || (second, third) == (51, 100),
-        203 => (second, third) == (0, 113),
-        _ => false,
-    };
-    !set_aside
-}
-
-fn is_public_v6(address: Ipv6Addr) -> bool {
-    let segments = address.segments();
-    let [first, second, ..] = segments;
-    // Only global unicast is public, and of it neither what tunnels to IPv4 addresses nor documentation.
-    (0x2000..0x4000).contains(&first)
-        && first != 0x2002
-        && first != 0x3fff
-        && !(first == 0x2001 && (second < 0x0200 || second == 0x0db8))
+    !crate::is_special_address(address.to_canonical())
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 pub mod json;
 
+mod address;
 mod capability;
 mod day;
 mod description;
@@ -22,6 +23,7 @@ mod segment;
 mod subject;
 mod verdict;
 
+pub use address::is_special_address;
 pub use capability::{CapabilityGrants, HttpGrant, HttpOrigin, OriginError, is_public};
 pub use day::{Day, DayError};
 pub use description::{Description, Meter, Pack, Rights, Rule};

@@ -11,6 +11,8 @@ import queue
 import subprocess
 import sys
 import threading
+import urllib.error
+import urllib.request
 
 PATIENCE = 60
 MODERN = "2026-07-28"
@@ -31,6 +33,14 @@ CONFIG = {
     "policies": {"required": ["none"], **{name: {"mode": "off"} for name in POLICIES}},
     "mcp_servers": {"suite": {"url": ADDRESS, "tools": {"resources": False, "prompts": False}}},
 }
+
+# The suite knows the client by this address where a document describes it; nothing is fetched from there.
+DOCUMENT = "https://conformance-test.local/client-metadata.json"
+if LOGS_IN := SCENARIO.startswith("auth/"):
+    known = {key: CONTEXT[key] for key in ("client_id", "client_secret") if key in CONTEXT}
+    CONFIG["mcp_servers"]["suite"] |= {"auth": "oauth", "oauth": {"client_metadata_url": DOCUMENT, **known}}
+# A login, and another one where the first turns out to reach not far enough.
+LOGINS = 2
 
 SAMPLES = {"string": "text", "number": 2, "integer": 2, "boolean": True, "array": [], "object": {}}
 
@@ -64,6 +74,7 @@ class Gateway:
         self.process = subprocess.Popen([PROGRAM, "run"], stdin=pipe, stdout=pipe, text=True, bufsize=1)
         self.replies: queue.Queue = queue.Queue()
         self.last = 0
+        self.said = ""
         threading.Thread(target=self.read, daemon=True).start()
 
     def send(self, message: dict) -> None:
@@ -90,6 +101,7 @@ class Gateway:
             reply = self.replies.get(timeout=PATIENCE)
             if reply["id"] == self.last:
                 log(method, json.dumps(reply)[:400])
+                self.said += json.dumps(reply)
                 return reply.get("result") or {}
 
     def rounds(self, method: str, params: dict) -> dict:
@@ -147,10 +159,47 @@ def play(gateway: Gateway) -> None:
             gateway.rounds("prompts/get", {"name": prompt["name"], "arguments": {}})
 
 
+class Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: object) -> None:
+        return None
+
+
+def browse(page: str) -> str:
+    """What a browser ends at whose user consents."""
+    try:
+        urllib.request.build_opener(Stay).open(page, timeout=PATIENCE)
+    except urllib.error.HTTPError as error:
+        return error.headers["Location"]
+    raise RuntimeError("the page sent the browser nowhere")
+
+
+def log_in() -> bool:
+    pipe = subprocess.PIPE
+    login = subprocess.Popen([PROGRAM, "login", "suite", "--no-browser"], stdin=pipe, stdout=pipe, text=True)
+    page = login.stdout.readline().strip()
+    # Where no page is printed, the operator was told why.
+    login.communicate(browse(page) + "\n" if page.startswith("http") else None, timeout=PATIENCE)
+    log("login", login.returncode)
+    return login.returncode == 0
+
+
+def drive() -> str:
+    """Has the gateway do all that it can with the server; returns what was said of logins."""
+    driven = Gateway()
+    try:
+        play(driven)
+    finally:
+        driven.end()
+    return driven.said
+
+
 with open(os.path.join(os.environ["PORTCULLIS_HOME"], "config.yaml"), "w", encoding="utf-8") as file:
     json.dump(CONFIG, file)
-driven = Gateway()
-try:
-    play(driven)
-finally:
-    driven.end()
+if LOGS_IN:
+    for _ in range(LOGINS):
+        if not log_in():
+            sys.exit(1)
+        if "portcullis login" not in drive():
+            break
+else:
+    drive()

@@ -49,14 +49,23 @@ impl Report {
     /// Reads the folder that the suite wrote: one folder a scenario, named after it and the time.
     pub fn read(folder: &Path) -> Result<Self, String> {
         let mut report = Self::default();
-        let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let Ok(text) = std::fs::read(entry.path().join("checks.json")) else { continue };
-            let checks = parse_with(&text, LIMITS).map_err(|error| format!("{name}: {error}"))?;
-            report.add(scenario_of(&name), checks.as_array().unwrap_or_default());
-        }
+        report.take(folder, "")?;
         Ok(report)
+    }
+
+    /// Takes in a folder of results. Names of scenarios may have a slash, and so a folder of their own.
+    fn take(&mut self, folder: &Path, before: &str) -> Result<(), String> {
+        let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+        for entry in entries.flatten().filter(|entry| entry.path().is_dir()) {
+            let name = format!("{before}{}", entry.file_name().to_string_lossy());
+            let Ok(text) = std::fs::read(entry.path().join("checks.json")) else {
+                self.take(&entry.path(), &format!("{name}/"))?;
+                continue;
+            };
+            let checks = parse_with(&text, LIMITS).map_err(|error| format!("{name}: {error}"))?;
+            self.add(scenario_of(&name), checks.as_array().unwrap_or_default());
+        }
+        Ok(())
     }
 
     fn add(&mut self, scenario: &str, checks: &[Value]) {

@@ -56,7 +56,43 @@ impl Suite {
         self.run(&arguments, environment)
     }
 
+    /// Runs the scenarios of authorization servers against one, as a client that it knows. `browser` is called with the page
+    /// that the suite wants opened, and has to be led back to the suite.
+    ///
+    /// # Panics
+    /// Where the suite does not end.
+    pub fn test_authorization(
+        &self,
+        (issuer, resource): (&str, &str),
+        client: &str,
+        revision: &str,
+        browser: impl FnOnce(&str),
+    ) -> Result<Report, String> {
+        // Free a moment ago: the suite wants to be told one.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+        let port = port.map_err(|error| error.to_string())?.port().to_string();
+        let mut arguments = vec!["authorization", "--url", issuer, "--resource", resource, "--client-id", client];
+        arguments.extend(["--port", &port, "--spec-version", revision]);
+        let mut browser = Some(browser);
+        self.watch(&arguments, &[], |log| {
+            let page = log.lines().find(|line| line.starts_with("http") && line.contains("code_challenge="));
+            if let Some((page, browser)) = page.and_then(|page| Some((page, browser.take()?))) {
+                browser(page);
+            }
+        })
+    }
+
     fn run(&self, arguments: &[&str], environment: &[(&str, &str)]) -> Result<Report, String> {
+        self.watch(arguments, environment, |_| {})
+    }
+
+    /// Runs the suite. What it said so far is shown to `look` now and then.
+    fn watch(
+        &self,
+        arguments: &[&str],
+        environment: &[(&str, &str)],
+        mut look: impl FnMut(&str),
+    ) -> Result<Report, String> {
         let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
         let log = std::fs::File::create(folder.path().join("log")).map_err(|error| error.to_string())?;
         let errors = log.try_clone().map_err(|error| error.to_string())?;
@@ -82,6 +118,7 @@ impl Suite {
                 drop(child.wait());
                 panic!("the suite did not end: {arguments:?}");
             }
+            look(&std::fs::read_to_string(folder.path().join("log")).unwrap_or_default());
             std::thread::sleep(Duration::from_millis(50));
         }
         let log = std::fs::read_to_string(folder.path().join("log")).unwrap_or_default();

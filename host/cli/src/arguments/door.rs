@@ -8,16 +8,13 @@ use portcullis_door::{AddressRange, PublicUrl};
 
 use super::{ConfigFile, Format};
 
-/// Where `serve` listens: a port that no known MCP client uses for itself.
-const ADDRESS: &str = "127.0.0.1:8765";
-
 #[derive(Clone, Debug, PartialEq, Args)]
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) config: ConfigFile,
-    /// Address and port to listen on; port 0 takes any that is free
-    #[arg(long, visible_alias = "listen", value_name = "IP:PORT", default_value = ADDRESS)]
-    pub(crate) address: SocketAddr,
+    /// Address and port to listen on; port 0 takes any that is free [default: 127.0.0.1:8765]
+    #[arg(long, visible_alias = "listen", value_name = "IP:PORT")]
+    pub(crate) address: Option<SocketAddr>,
     /// For tests: lets in every process of this machine, whoever runs it
     #[arg(long)]
     pub(crate) without_token: bool,
@@ -27,9 +24,9 @@ pub(crate) struct Serve {
     /// Address or range of a proxy whose word is taken for where a request comes from; may be given several times
     #[arg(long = "trusted-proxy", value_name = "IP[/BITS]")]
     pub(crate) trusted_proxies: Vec<AddressRange>,
-    /// Header in which these proxies write it
-    #[arg(long, value_name = "NAME", default_value = "x-forwarded-for")]
-    pub(crate) proxy_header: String,
+    /// Header in which these proxies write it [default: x-forwarded-for]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) proxy_header: Option<String>,
     /// Certificates in PEM, the server's own first; with `--tls-key` connections are encrypted
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_certificate: Option<PathBuf>,
@@ -37,9 +34,9 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE", requires = "tls_certificate")]
     pub(crate) tls_key: Option<PathBuf>,
     /// Lets clients get tokens by OAuth once you consent: by `portcullis approve` alone, also by the passphrase for
-    /// approvals on the page, or not at all
-    #[arg(long, value_enum, default_value = "approve", value_name = "HOW")]
-    pub(crate) consent: Consent,
+    /// approvals on the page, or not at all [default: approve]
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) consent: Option<Consent>,
     /// Lets OAuth clients register themselves; each still needs your consent
     #[arg(long)]
     pub(crate) register_clients: bool,

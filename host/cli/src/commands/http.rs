@@ -1,5 +1,6 @@
 //! `portcullis serve`: any number of clients over HTTP.
 
+mod front;
 mod tls;
 
 use std::io::{self, Write as _};
@@ -23,6 +24,7 @@ use crate::failure::OrExit as _;
 use crate::gateway::{Clients, Composition};
 use crate::settings::Settings;
 use crate::{Exit, Failure};
+use front::Front;
 
 /// A token that comes by the environment, for where there is no other way to bring one.
 const TOKEN: &str = "PORTCULLIS_BEARER_TOKEN";
@@ -32,8 +34,10 @@ const KEY: &str = "door.key";
 
 /// Serves all servers of the config.
 pub(crate) fn serve(settings: &Settings, arguments: &Serve) -> Result<Exit, Failure> {
-    check_reach(arguments)?;
     let config = usable_config(settings, &arguments.config)?;
+    let front = Front::of(arguments, &config.serve)?;
+    let arguments = &front;
+    check_reach(arguments)?;
     let tls = match (&arguments.tls_certificate, &arguments.tls_key) {
         (Some(certificate), Some(key)) => Some(tls::read(certificate, key)?),
         _ => None,
@@ -89,7 +93,7 @@ impl<T> Drop for Watched<T> {
 }
 
 /// Checks what can be reached from other machines: it must ask who comes, and nobody on the way may read along.
-fn check_reach(arguments: &Serve) -> Result<(), Failure> {
+fn check_reach(arguments: &Front) -> Result<(), Failure> {
     if let Some(metrics) = arguments.metrics.filter(|metrics| !metrics.ip().is_loopback()) {
         let text = format!("{metrics} can be reached from other machines, and figures are for this one");
         return Err(Failure::new(Exit::Usage, text).hint("give `--metrics` an address such as 127.0.0.1:9464"));
@@ -119,7 +123,7 @@ fn check_reach(arguments: &Serve) -> Result<(), Failure> {
 }
 
 /// Returns the URL under which clients reach the gateway.
-fn own_url(address: SocketAddr, is_encrypted: bool, arguments: &Serve) -> Result<PublicUrl, Failure> {
+fn own_url(address: SocketAddr, is_encrypted: bool, arguments: &Front) -> Result<PublicUrl, Failure> {
     if let Some(url) = &arguments.public_url {
         return Ok(url.clone());
     }
@@ -127,18 +131,20 @@ fn own_url(address: SocketAddr, is_encrypted: bool, arguments: &Serve) -> Result
     PublicUrl::parse(&format!("{scheme}://{address}")).or_exit(Exit::Internal, "naming the address")
 }
 
-fn open_door(home: &Home, config: &Config, url: PublicUrl, arguments: &Serve) -> Result<Arc<FrontDoor>, Failure> {
+fn open_door(home: &Home, config: &Config, url: PublicUrl, arguments: &Front) -> Result<Arc<FrontDoor>, Failure> {
     let environment =
         std::env::var(TOKEN).ok().filter(|token| !token.trim().is_empty()).map(|token| token.trim().to_owned());
     if environment.as_deref().is_some_and(is_weak) {
         let text = format!("the token in `{TOKEN}` could be guessed");
         return Err(Failure::new(Exit::Usage, text).hint("make one with `portcullis token mint NAME`, or leave it out"));
     }
-    let header = arguments.proxy_header.to_ascii_lowercase();
     let settings = DoorSettings {
         folder: token::folder(home)?,
         public_url: url,
-        proxies: TrustedProxies { ranges: arguments.trusted_proxies.clone(), header },
+        proxies: TrustedProxies {
+            ranges: arguments.trusted_proxies.clone(),
+            header: arguments.proxy_header.to_ascii_lowercase(),
+        },
         installation: Some(token::of(home)?),
         environment: environment.map(Secret::new),
         key: home.key(KEY).or_exit(Exit::State, "reading the key of the front door")?,
@@ -150,7 +156,7 @@ fn open_door(home: &Home, config: &Config, url: PublicUrl, arguments: &Serve) ->
 
 /// Returns how clients get tokens by OAuth; nothing where they do not.
 #[cfg(unix)]
-fn authorization(home: &Home, config: &Config, arguments: &Serve) -> Result<Option<AuthorizationSettings>, Failure> {
+fn authorization(home: &Home, config: &Config, arguments: &Front) -> Result<Option<AuthorizationSettings>, Failure> {
     use portcullis_door::ProvePassphrase;
 
     use crate::operator::Passphrase;
@@ -178,13 +184,13 @@ fn authorization(home: &Home, config: &Config, arguments: &Serve) -> Result<Opti
 }
 
 #[cfg(not(unix))]
-fn authorization(_home: &Home, _config: &Config, _arguments: &Serve) -> Result<Option<AuthorizationSettings>, Failure> {
+fn authorization(_home: &Home, _config: &Config, _arguments: &Front) -> Result<Option<AuthorizationSettings>, Failure> {
     Ok(None)
 }
 
 /// Says where clients connect to, and how. Whoever started the program may read no further than the address, or not at
 /// all: that is no reason to stop serving.
-fn announce(url: &PublicUrl, address: SocketAddr, front_door: Option<&FrontDoor>, arguments: &Serve) {
+fn announce(url: &PublicUrl, address: SocketAddr, front_door: Option<&FrontDoor>, arguments: &Front) {
     let how = match front_door {
         None => {
             tracing::warn!("serving without a token: every process of this machine can use these servers");

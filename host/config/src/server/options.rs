@@ -6,6 +6,8 @@ use std::time::Duration;
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{Secret, Trust};
 
+use super::oauth::OAuthSettings;
+
 /// Which lifecycle a server is spoken to in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Protocol {
@@ -67,7 +69,7 @@ pub enum Authentication {
     #[default]
     Headers,
     /// By OAuth, with the block of that name.
-    OAuth(Object),
+    OAuth(Box<OAuthSettings>),
 }
 
 /// How the gateway treats a server. What is not in the config has the documented default.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use portcullis_model::{Origin, ServerEntry, ServerName, Trust};
 
-use super::{Server, launch, requests, security, tools};
+use super::{Server, launch, oauth, requests, security, tools};
 use crate::diagnostic::DiagnosticKind;
 use crate::fields::Fields;
 use crate::key_path::KeyPath;
@@ -72,7 +72,7 @@ fn options(fields: &mut Fields<'_, '_>, surroundings: &Surroundings, is_http: bo
         filter: tools::filter(fields),
         tls: security::verification(fields, surroundings),
         client_identity: security::client_identity(fields, surroundings),
-        authentication: security::authentication(fields),
+        authentication: oauth::authentication(fields, is_http),
         sampling: requests::sampling(fields),
         elicitation: requests::elicitation(fields),
     }

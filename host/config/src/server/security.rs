@@ -1,16 +1,15 @@
-//! Certificates and proofs of identity towards an endpoint.
+//! Certificates towards an endpoint.
 
 use std::path::PathBuf;
 
 use portcullis_model::Secret;
-use portcullis_model::json::{Object, Value};
 
 use crate::diagnostic::DiagnosticKind;
 use crate::fields::{Fields, boolish, wrong_type};
 use crate::sink::Mistake;
 use crate::surroundings::Surroundings;
 use crate::tree::{Kind, Node};
-use crate::{Authentication, ClientIdentity, TlsVerification};
+use crate::{ClientIdentity, TlsVerification};
 
 /// Reads `ssl_verify`: a boolean, or the path of a file with authorities.
 pub(crate) fn verification(fields: &mut Fields<'_, '_>, surroundings: &Surroundings) -> TlsVerification {
@@ -95,43 +94,4 @@ fn identity(node: &Node, surroundings: &Surroundings) -> Option<ClientIdentity> 
         }
         _ => None,
     }
-}
-
-/// Reads `auth` and `oauth`.
-pub(crate) fn authentication(fields: &mut Fields<'_, '_>) -> Authentication {
-    let is_oauth = fields.choice("auth", &[("oauth", true), ("headers", false), ("header", false), ("none", false)]);
-    let block = fields.get("oauth").and_then(|node| oauth(fields, node));
-    if is_oauth == Some(true) {
-        let place = fields.place_of("auth");
-        let message = "OAuth is not supported yet: requests go out with the headers of the entry only";
-        let mistake = Mistake::warning(DiagnosticKind::NotSupported, message)
-            .hint("put a token into a variable and write `headers: {Authorization: \"Bearer ${NAME}\"}`");
-        fields.report("auth", place, mistake);
-        return Authentication::OAuth(block.unwrap_or_default());
-    }
-    Authentication::Headers
-}
-
-fn oauth(fields: &mut Fields<'_, '_>, node: &Node) -> Option<Object> {
-    let mut inner = Fields::new(node, fields.path.key("oauth"), fields.sink);
-    for key in [
-        "client_id",
-        "client_secret",
-        "scope",
-        "redirect_host",
-        "redirect_uri",
-        "client_name",
-        "client_metadata_url",
-        "user_agent",
-        "token_endpoint_auth_method",
-        "application_type",
-    ] {
-        let _: Option<String> = inner.text(key);
-    }
-    let _: Option<u64> = inner.count("redirect_port", 0);
-    let _: Option<std::time::Duration> = inner.seconds("timeout");
-    let _: Option<bool> = inner.boolish("cimd");
-    let _: Option<()> = inner.choice("flow", &[("browser", ()), ("device", ())]);
-    inner.finish();
-    if let Value::Object(object) = node.to_value() { Some(object) } else { None }
 }

@@ -19,6 +19,7 @@ mod pace;
 mod post;
 mod session;
 mod sessions;
+mod shares;
 mod stall;
 mod stateless;
 mod stream;

@@ -1,10 +1,11 @@
 //! The port's answer in production: [`Upstream`].
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use portcullis_config::ServerOptions;
+use portcullis_config::{Authentication, OAuthSettings, ServerOptions};
 use portcullis_gates::{Call, Cleared, Environment, Launching};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{ServerName, object};
@@ -14,7 +15,7 @@ use rmcp::model::{ConstString as _, ProgressNotificationMethod, SubscribeRequest
 use super::link::{Boxed, Caller};
 use super::server::Server;
 use super::tasks::TaskForm;
-use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, OnProgress, Pages, ServerPeer};
+use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, LoginTrouble, OnProgress, Pages, ServerPeer};
 use crate::approver::shown;
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{Listable, Verb};
@@ -22,7 +23,7 @@ use crate::transport::http::{HttpFailure, HttpSetupError};
 use crate::transport::stdio::{SpawnError, StderrSink};
 use crate::upstream::{
     BoxFuture, CallError, CallOptions, CallerId, CloseReason, ConnectError, ConnectFailure, ConnectOptions, Eras,
-    Incomplete, ListMethod, Peer, Upstream,
+    Incomplete, ListMethod, LoginOptions, Peer, Upstream,
 };
 
 /// Makes the place where lines of a server's standard error are kept.
@@ -38,6 +39,19 @@ pub(crate) struct Connector {
     pub(crate) stderr_log: Option<StderrLog>,
     /// What is known of the eras of servers.
     pub(crate) eras: Arc<Eras>,
+    /// The folder with the tokens of logins.
+    pub(crate) token_folder: Option<PathBuf>,
+}
+
+impl Connector {
+    fn login(&self, options: &ServerOptions) -> Option<LoginOptions> {
+        match (&options.authentication, &self.token_folder) {
+            (Authentication::OAuth(settings), Some(folder)) => {
+                Some(LoginOptions { settings: OAuthSettings::clone(settings), folder: folder.clone() })
+            }
+            (Authentication::OAuth(_) | Authentication::Headers, _) => None,
+        }
+    }
 }
 
 impl Launcher for Connector {
@@ -56,6 +70,7 @@ impl Launcher for Connector {
             protocol: options.protocol,
             tls: options.tls.clone(),
             client_identity: options.client_identity.clone(),
+            login: self.login(options),
             eras: Arc::clone(&self.eras),
             launcher: self.supervisor.clone(),
             log: self.stderr_log.as_ref().and_then(|log| log(&launching.get().entry.name)),
@@ -94,6 +109,12 @@ fn describe(error: &ConnectError) -> LaunchError {
     }
     if let ConnectFailure::Refused(error) = &error.failure {
         detail = format!("{detail}: {}", shown(error.message(), 200));
+    }
+    if let ConnectFailure::Handshake(CallError::Http(HttpFailure::Unauthorized { status: 401, challenge: Some(_) })) =
+        &error.failure
+    {
+        detail =
+            format!("{detail}; where it takes OAuth, write `auth: oauth` into its entry and run `portcullis login`");
     }
     let skipped = error.stderr.len().saturating_sub(LAST_WORDS);
     let words: Vec<String> = error.stderr.iter().skip(skipped).map(|line| shown(line, 200)).collect();
@@ -310,6 +331,9 @@ fn translate(error: CallError) -> LinkError {
         CallError::Busy(most) => LinkError::Busy { most },
         CallError::Gated => LinkError::Gone { detail: error.to_string(), sent: false },
         CallError::Http(HttpFailure::SessionExpired) => LinkError::Expired,
+        CallError::Http(HttpFailure::NoLogin { .. }) => LinkError::Login(LoginTrouble::Missing),
+        CallError::Http(HttpFailure::LoginUnusable(_)) => LinkError::Login(LoginTrouble::NotNow),
+        CallError::Http(HttpFailure::LoginTooNarrow(_)) => LinkError::Login(LoginTrouble::TooNarrow),
         CallError::Http(failure) => {
             let sent = !matches!(failure, HttpFailure::Unreachable(_));
             LinkError::Gone { detail: failure.to_string(), sent }

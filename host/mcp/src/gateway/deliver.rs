@@ -119,6 +119,7 @@ impl Delivery<'_> {
             // Whoever was too slow once may still be at it.
             LinkError::TimedOut { .. }
             | LinkError::Busy { .. }
+            | LinkError::Login(_)
             | LinkError::NotAnswered { .. }
             | LinkError::Malformed { .. } => false,
         }
@@ -184,7 +185,7 @@ fn note_outcome(server: &Server, admitted: Admitted<'_>, number: u64, outcome: &
             }
         }
         // Nothing was asked of the server, it only forgot who asks, or it was not given what it asked for.
-        Err(LinkError::Busy { .. } | LinkError::Expired | LinkError::NotAnswered { .. }) => {}
+        Err(LinkError::Busy { .. } | LinkError::Expired | LinkError::Login(_) | LinkError::NotAnswered { .. }) => {}
         Err(error) => {
             let lost = matches!(error, LinkError::Gone { .. });
             if admitted.failed(if lost { Strike::Lost(number) } else { Strike::NoAnswer }) {

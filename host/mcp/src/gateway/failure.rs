@@ -1,7 +1,7 @@
 //! What a client is told where a server gave no answer, in the host's own words.
 
-use super::LinkError;
 use super::server::Server;
+use super::{LinkError, LoginTrouble};
 use crate::downstream::{Reply, own_code};
 
 /// Returns the reply to a call that got no answer.
@@ -39,6 +39,20 @@ pub(crate) fn failure(server: &Server, error: &LinkError, as_tool: bool) -> Repl
             own_code::SERVER_UNAVAILABLE,
             "server-gone",
         ),
+        LinkError::Login(trouble) => {
+            let next = match trouble {
+                LoginTrouble::Missing => format!("Ask the user to run `portcullis login {name}`, then try again."),
+                LoginTrouble::NotNow => "Do not retry at once; tell the user if it stays so.".to_owned(),
+                LoginTrouble::TooNarrow => format!(
+                    "Ask the user to run `portcullis login {name}`, which asks for what is missing, then try again."
+                ),
+            };
+            (
+                format!("The MCP server `{name}` did nothing: {}. {next}", trouble.describe()),
+                own_code::SERVER_UNAVAILABLE,
+                "login-needed",
+            )
+        }
         LinkError::NotAnswered { detail } => (
             format!("The MCP server `{name}` did not finish the call: {detail}."),
             own_code::REFUSED,

@@ -79,6 +79,9 @@ pub(crate) enum LinkError {
     /// The server did not know the session any more and did nothing. A new connection is on its way.
     #[error("the session was not known to it any more")]
     Expired,
+    /// It did nothing, for want of a login that it takes.
+    #[error("it did nothing: {}", .0.describe())]
+    Login(LoginTrouble),
     /// It wanted something of the client that was not given, and did not go on without.
     #[error("it did not go on: {detail}")]
     NotAnswered {
@@ -91,6 +94,27 @@ pub(crate) enum LinkError {
         /// What is wrong with it, in the host's words.
         detail: String,
     },
+}
+
+/// What is wrong with the login at a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LoginTrouble {
+    /// There is none, or none that counts any more.
+    Missing,
+    /// It could not be renewed at the moment.
+    NotNow,
+    /// It does not reach as far as the call wants.
+    TooNarrow,
+}
+
+impl LoginTrouble {
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Self::Missing => "it wants a login",
+            Self::NotNow => "the login at it could not be renewed",
+            Self::TooNarrow => "the login at it does not reach far enough",
+        }
+    }
 }
 
 /// All pages of a list.

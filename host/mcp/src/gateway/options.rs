@@ -34,6 +34,8 @@ pub struct GatewayOptions {
     pub results_folder: Option<PathBuf>,
     /// Where gateways of one home wait for each other while they connect a server; nowhere where nothing is said.
     pub lock_folder: Option<PathBuf>,
+    /// Where tokens of logins at servers are kept; where nothing is said, nobody is logged in anywhere.
+    pub token_folder: Option<PathBuf>,
     /// Becomes true once there are policies to judge by. Clients are greeted before, servers are started after: so the
     /// first lists wait for the policies and are not empty because every gate was still shut.
     pub ready: Option<tokio::sync::watch::Receiver<bool>>,
@@ -54,6 +56,7 @@ impl Default for GatewayOptions {
             schema_folder: None,
             results_folder: None,
             lock_folder: None,
+            token_folder: None,
             ready: None,
             pins: None,
         }

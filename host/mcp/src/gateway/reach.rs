@@ -118,10 +118,15 @@ pub(crate) fn unavailable(server: &Server, as_tool: bool) -> Reply {
         Some(seconds) if seconds > 0.0 => format!(" It is tried again in about {seconds} s."),
         Some(_) | None => String::new(),
     };
+    let name = shown(server.name().as_str(), 64);
+    let help = if code == "no-login" {
+        format!(" The user can log in with `portcullis login {name}`.")
+    } else {
+        String::new()
+    };
     let text = format!(
-        "The MCP server `{}` is not available (state: {}, code: {code}) and nothing was sent to it.{next} Do not retry at \
-         once; tell the user if you need it.",
-        shown(server.name().as_str(), 64),
+        "The MCP server `{name}` is not available (state: {}, code: {code}) and nothing was sent to it.{next}{help} Do not \
+         retry at once; tell the user if you need it.",
         status.phase.as_str(),
     );
     Reply::failed(&text, own_code::SERVER_UNAVAILABLE, "server-unavailable", as_tool)

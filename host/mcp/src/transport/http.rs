@@ -8,6 +8,6 @@ mod tls;
 pub use client::HttpClient;
 pub use error::{HttpFailure, HttpSetupError};
 pub use events::{Event, EventReader, Parsed};
-pub use tls::Trusted;
+pub use tls::{Trusted, certificates};
 
 pub(crate) use client::{Events, Reply};

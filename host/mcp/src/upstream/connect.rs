@@ -90,7 +90,7 @@ impl Upstream {
     ) -> Result<Arc<Self>, ConnectError> {
         match &launching.get().entry.launch {
             Launch::Stdio { .. } => stdio::connect(&launching, environment.as_ref(), options, peer).await.map(Arc::new),
-            launch @ Launch::Http { .. } => http::connect(launch, options, peer)
+            Launch::Http { .. } => http::connect(&launching.get().entry, options, peer)
                 .await
                 .map(Arc::new)
                 .map_err(|failure| ConnectError { failure, stderr: Vec::new() }),

@@ -1,9 +1,10 @@
 //! How to connect and how to call.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use portcullis_config::{ClientIdentity, Protocol, TlsVerification};
+use portcullis_config::{ClientIdentity, OAuthSettings, Protocol, TlsVerification};
 use portcullis_model::json::Value;
 use portcullis_model::object;
 use portcullis_supervisor::Launcher;
@@ -28,6 +29,8 @@ pub struct ConnectOptions {
     pub tls: TlsVerification,
     /// The certificate that is offered to an HTTP endpoint that wants one.
     pub client_identity: Option<ClientIdentity>,
+    /// How an HTTP endpoint is logged in at, where it is.
+    pub login: Option<LoginOptions>,
     /// What is known of the eras of servers, and where it is noted.
     pub eras: Arc<Eras>,
     /// How long start and handshake may take.
@@ -49,6 +52,7 @@ impl Default for ConnectOptions {
             protocol: Protocol::Auto,
             tls: TlsVerification::System,
             client_identity: None,
+            login: None,
             eras: Arc::default(),
             connect_timeout: Duration::from_mins(1),
             call_timeout: Duration::from_mins(5),
@@ -56,6 +60,15 @@ impl Default for ConnectOptions {
             log: None,
         }
     }
+}
+
+/// How an endpoint is logged in at.
+#[derive(Clone, Debug)]
+pub struct LoginOptions {
+    /// What the config says of it.
+    pub settings: OAuthSettings,
+    /// The folder with the tokens.
+    pub folder: PathBuf,
 }
 
 /// How to call.

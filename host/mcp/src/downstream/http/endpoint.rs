@@ -13,6 +13,7 @@ use super::events::Events;
 use super::headers::{EVENTS, LAST_EVENT, REVISION, SESSION, accepts, single};
 use super::session::Session;
 use super::sessions::Sessions;
+use super::shares::Shares;
 use super::stateless::MOST_LISTENING;
 use super::stream::{Kept, Reader};
 use super::{HttpOptions, body, guard, lobby, post};
@@ -29,6 +30,8 @@ pub(super) struct Door {
     pub(super) sessions: Sessions,
     /// Places for requests that run at once.
     pub(super) places: Arc<Semaphore>,
+    /// What of them each principal may take.
+    pub(super) shares: Shares,
     /// Memory that bodies may take together.
     pub(super) memory: Arc<Semaphore>,
     /// What streams keep together.
@@ -46,6 +49,7 @@ impl Door {
             names: guard::Names::new(bound, &options),
             sessions: Sessions::new(options.sessions),
             places: Arc::new(Semaphore::new(options.requests)),
+            shares: Shares::new(options.requests_each),
             memory: body::memory(options.body_memory),
             kept: Arc::default(),
             parked: Arc::default(),
@@ -60,6 +64,8 @@ impl Door {
         if let Some(front_door) = &self.options.front_door {
             let principals = front_door.principals();
             self.sessions.retain(|session| principals.contains(&session.connection.entrance().principal));
+            self.listens.keep(&principals);
+            self.shares.sweep();
         }
     }
 

@@ -21,6 +21,9 @@ pub struct HttpOptions {
     pub sessions: usize,
     /// Requests of all sessions at once that are read or worked on; one more gets status 503.
     pub requests: usize,
+    /// Requests of one principal among these; one more gets status 503. An agent with many helpers sends some hundred at once,
+    /// and what is left over is for the others.
+    pub requests_each: usize,
     /// Streams that one session listens on at once; one more ends the oldest.
     pub listeners: usize,
     /// Bytes of request bodies that are held in memory at once, beyond small ones.
@@ -55,6 +58,7 @@ impl Default for HttpOptions {
             connections: 512,
             sessions: 256,
             requests: 1_024,
+            requests_each: 512,
             listeners: 8,
             body_memory: 128 * 1024 * 1024,
             head_limit: Duration::from_secs(30),

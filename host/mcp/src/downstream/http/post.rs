@@ -32,6 +32,14 @@ pub(super) async fn answer(door: &Arc<Door>, entrance: Entrance, head: &Parts, b
     let Ok(place) = Arc::clone(&door.places).try_acquire_owned() else {
         return answer::busy();
     };
+    // Without a front door there is one principal, for whom all of it is.
+    let share = match &door.options.front_door {
+        Some(_) => match door.shares.take(&entrance.principal) {
+            Some(share) => Some(share),
+            None => return answer::busy(),
+        },
+        None => None,
+    };
     let (text, memory) = match body::read(body, door.options.body_limit, &door.memory).await {
         Ok(read) => read,
         Err(NoBody::TooLong) => {
@@ -49,7 +57,7 @@ pub(super) async fn answer(door: &Arc<Door>, entrance: Entrance, head: &Parts, b
         return answer::error(StatusCode::BAD_REQUEST, None, &error);
     }
     drop(text);
-    let hold = Hold { _place: place, _memory: memory };
+    let hold = Hold { _place: place, _share: share, _memory: memory };
     if stateless::is_stateless(&head.headers, &incoming) {
         return stateless::answer(door, entrance, &head.headers, incoming, hold).await;
     }

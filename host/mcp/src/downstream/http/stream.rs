@@ -85,6 +85,8 @@ struct State {
 pub(crate) struct Hold {
     /// Its place among the requests that run at once.
     pub(super) _place: OwnedSemaphorePermit,
+    /// Its place among those of its principal.
+    pub(super) _share: Option<OwnedSemaphorePermit>,
     /// The memory that its body takes, where that is much.
     pub(super) _memory: Option<OwnedSemaphorePermit>,
 }

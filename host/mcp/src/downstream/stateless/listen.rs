@@ -1,11 +1,12 @@
 //! `subscriptions/listen`: the one request that stays open, to be told of changes.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{CallKind, ResultKind, object};
+use portcullis_model::{CallKind, Principal, ResultKind, object};
 use rmcp::model::{ConstString as _, ResourceUpdatedNotificationMethod, SubscriptionsAcknowledgedNotificationMethod};
 use tokio::sync::watch;
 
@@ -34,6 +35,8 @@ pub(crate) struct Listens {
     open: AtomicUsize,
     most: usize,
     ended: watch::Sender<bool>,
+    /// Who may still listen; nothing where nobody says.
+    welcome: watch::Sender<Option<HashSet<Principal>>>,
 }
 
 impl Default for Listens {
@@ -45,12 +48,23 @@ impl Default for Listens {
 impl Listens {
     /// Prepares for so many at once.
     pub(crate) fn new(most: usize) -> Self {
-        Self { open: AtomicUsize::new(0), most, ended: watch::Sender::new(false) }
+        Self { open: AtomicUsize::new(0), most, ended: watch::Sender::new(false), welcome: watch::Sender::new(None) }
     }
 
     /// Ends all of them, each with its result: the caller sends no more.
     pub(crate) fn end(&self) {
         self.ended.send_replace(true);
+    }
+
+    /// Ends those of everybody who is not named: whoever has no token any more is told nothing any more.
+    pub(crate) fn keep(&self, welcome: &HashSet<Principal>) {
+        self.welcome.send_if_modified(|known| {
+            let differs = known.as_ref() != Some(welcome);
+            if differs {
+                *known = Some(welcome.clone());
+            }
+            differs
+        });
     }
 
     fn enter(self: &Arc<Self>) -> Option<Entered> {
@@ -101,8 +115,32 @@ pub(super) fn listen(gateway: &Gateway, fleet: &Arc<Fleet>, ask: &Ask, meta: &Re
         Arc::new(Listener { id: ask.id.clone(), tell: Arc::clone(&ask.tell), early: Mutex::new(Some(Vec::new())) });
     let session = fleet.open_listener(gates, ask.caller.entrance.clone(), Arc::<Listener>::clone(&listener));
     let open = Listening { session, fleet: Arc::clone(fleet), _entered: entered };
-    let ended = ask.caller.listens.ended.subscribe();
-    Begun::Later(Box::pin(run(open, listener, Wanted { groups, resources, tasks }, ended)))
+    let end = End {
+        all: ask.caller.listens.ended.subscribe(),
+        welcome: ask.caller.listens.welcome.subscribe(),
+        principal: ask.caller.entrance.principal.clone(),
+    };
+    Begun::Later(Box::pin(run(open, listener, Wanted { groups, resources, tasks }, end)))
+}
+
+/// What ends a request that listens.
+struct End {
+    all: watch::Receiver<bool>,
+    welcome: watch::Receiver<Option<HashSet<Principal>>>,
+    principal: Principal,
+}
+
+impl End {
+    async fn reached(&mut self) {
+        let principal = &self.principal;
+        let is_gone =
+            |welcome: &Option<HashSet<Principal>>| welcome.as_ref().is_some_and(|known| !known.contains(principal));
+        // Both fail only where whoever would end it is gone.
+        tokio::select! {
+            _ = self.all.wait_for(|ended| *ended) => {}
+            _ = self.welcome.wait_for(is_gone) => {}
+        }
+    }
 }
 
 /// What a request listens for.
@@ -112,7 +150,7 @@ struct Wanted {
     tasks: Option<Vec<String>>,
 }
 
-async fn run(open: Listening, listener: Arc<Listener>, wanted: Wanted, mut ended: watch::Receiver<bool>) -> Reply {
+async fn run(open: Listening, listener: Arc<Listener>, wanted: Wanted, mut end: End) -> Reply {
     let Wanted { groups, resources, tasks } = wanted;
     let mut versions = open.fleet.versions();
     let now = *versions.borrow_and_update();
@@ -151,8 +189,7 @@ async fn run(open: Listening, listener: Arc<Listener>, wanted: Wanted, mut ended
     };
     tokio::select! {
         () = telling => {}
-        // Fails only where whoever would end it is gone.
-        _ = ended.wait_for(|ended| *ended) => {}
+        () = end.reached() => {}
     }
     let result = object! { "resultType" => "complete", "_meta" => listener.meta() };
     Reply::Own(result.into())

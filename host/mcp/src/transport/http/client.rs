@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use portcullis_model::Secret;
 use portcullis_model::json::Limits;
+use portcullis_oauth::{Challenge, Keeper};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT, WWW_AUTHENTICATE};
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
@@ -41,6 +42,8 @@ pub struct HttpClient {
     version: OnceLock<HeaderValue>,
     /// Where messages go, where the server named a place of its own (HTTP+SSE, MCP 2024-11-05).
     endpoint: OnceLock<Url>,
+    /// Keeps the login, where the server wants one.
+    keeper: Option<Keeper>,
 }
 
 /// What came back for a message.
@@ -99,7 +102,14 @@ impl HttpClient {
             session: Mutex::default(),
             version: OnceLock::new(),
             endpoint: OnceLock::new(),
+            keeper: None,
         })
+    }
+
+    /// Sends a login with every request.
+    pub(crate) fn with_login(mut self, keeper: Option<Keeper>) -> Self {
+        self.keeper = keeper;
+        self
     }
 
     /// Takes the place that the server wants messages to be sent to, relative to its own URL. It must be of the same origin:
@@ -159,7 +169,7 @@ impl HttpClient {
             None => self.request(Method::POST, BOTH),
         };
         let request = request.header(CONTENT_TYPE, HeaderValue::from_static("application/json")).body(text);
-        let response = request.send().await.map_err(|error| HttpFailure::from_reqwest(&error))?;
+        let response = self.send(request).await?;
         let response = accept(response, in_session).await?;
         if self.version.get().is_none() && self.endpoint.get().is_none() && !is_single {
             self.take_session(&response);
@@ -184,7 +194,7 @@ impl HttpClient {
         {
             request = request.header(LAST_EVENT_ID, value);
         }
-        let response = request.send().await.map_err(|error| HttpFailure::from_reqwest(&error))?;
+        let response = self.send(request).await?;
         let response = accept(response, in_session).await.map_err(|error| error.failure)?;
         match content(&response) {
             Content::Events => Ok(Events::new(response)),
@@ -196,8 +206,31 @@ impl HttpClient {
     pub(crate) async fn end_session(&self) {
         let (request, in_session) = self.request(Method::DELETE, "application/json");
         if in_session {
-            let _ = request.send().await;
+            let _ = self.send(request).await;
         }
+    }
+
+    /// Sends a request; with the login where there is one, and once more with another token where the server refuses the first.
+    async fn send(&self, request: RequestBuilder) -> Result<Response, HttpFailure> {
+        let Some(keeper) = &self.keeper else {
+            return request.send().await.map_err(|error| HttpFailure::from_reqwest(&error));
+        };
+        let failed = |error| HttpFailure::from_keeper(keeper, &error);
+        let again = request.try_clone();
+        let token = keeper.token().await.map_err(failed)?;
+        let mut response = authorized(request, token.as_ref()).await?;
+        if let Some(again) = again.filter(|_| response.status() == StatusCode::UNAUTHORIZED) {
+            let other = keeper.another(token.as_ref()).await.map_err(failed)?;
+            response = authorized(again, Some(&other)).await?;
+        }
+        if response.status() == StatusCode::FORBIDDEN {
+            let challenge = challenge(&response).map(|text| Challenge::parse(&text)).unwrap_or_default();
+            if challenge.wants_more() {
+                keeper.note_missing(&challenge.scopes).await.map_err(failed)?;
+                return Err(HttpFailure::LoginTooNarrow(keeper.server().to_string()));
+            }
+        }
+        Ok(response)
     }
 
     fn take_session(&self, response: &Response) {
@@ -208,6 +241,22 @@ impl HttpClient {
             *self.session.lock().unwrap_or_else(PoisonError::into_inner) = Some(session);
         }
     }
+}
+
+/// Sends a request with a token.
+async fn authorized(request: RequestBuilder, token: Option<&Secret>) -> Result<Response, HttpFailure> {
+    let request = match token {
+        Some(token) => request.bearer_auth(token.expose()),
+        None => request,
+    };
+    request.send().await.map_err(|error| HttpFailure::from_reqwest(&error))
+}
+
+/// Returns what a refusal wants, where it is text; several headers count as one.
+fn challenge(response: &Response) -> Option<String> {
+    let values = response.headers().get_all(WWW_AUTHENTICATE);
+    let values: Vec<&str> = values.iter().filter_map(|value| value.to_str().ok()).collect();
+    (!values.is_empty()).then(|| values.join(", "))
 }
 
 fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap, HttpSetupError> {
@@ -253,14 +302,9 @@ async fn accept(response: Response, in_session: bool) -> Result<Response, PostEr
     }
     let failure = match status {
         StatusCode::NOT_FOUND if in_session => HttpFailure::SessionExpired,
-        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => HttpFailure::Unauthorized {
-            status: status.as_u16(),
-            challenge: response
-                .headers()
-                .get(WWW_AUTHENTICATE)
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_owned),
-        },
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+            HttpFailure::Unauthorized { status: status.as_u16(), challenge: challenge(&response) }
+        }
         _ if status.is_redirection() => HttpFailure::Redirected(status.as_u16()),
         _ => HttpFailure::Status(status.as_u16()),
     };

@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::path::PathBuf;
 
+use portcullis_oauth::{Keeper, KeeperError};
+
 /// A client could not be built from an entry.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -74,6 +76,22 @@ pub enum HttpFailure {
         /// The `WWW-Authenticate` header, where it is text.
         challenge: Option<String>,
     },
+    /// The server wants a login, and there is none that it takes.
+    #[error("{reason}; `portcullis login {server}` makes a new one")]
+    NoLogin {
+        /// The server's name in the config.
+        server: String,
+        /// What is wrong with the login.
+        reason: String,
+    },
+    /// The login cannot be used at the moment.
+    #[error("the login at the server cannot be used now: {0}")]
+    LoginUnusable(String),
+    /// The login does not reach as far as the server wants.
+    #[error(
+        "the login at the server does not reach far enough for this; `portcullis login {0}` asks for what is missing"
+    )]
+    LoginTooNarrow(String),
     /// The server answered with another status than success.
     #[error("the server answered with status {0}")]
     Status(u16),
@@ -100,6 +118,37 @@ impl HttpFailure {
     pub(super) fn from_reqwest(error: &reqwest::Error) -> Self {
         let cause = innermost(error);
         if error.is_connect() { Self::Unreachable(cause) } else { Self::Interrupted(cause) }
+    }
+}
+
+impl HttpFailure {
+    pub(super) fn from_keeper(keeper: &Keeper, error: &KeeperError) -> Self {
+        let mut reason = error.to_string();
+        let mut cause = Error::source(error);
+        while let Some(inner) = cause {
+            reason = format!("{reason}: {inner}");
+            cause = inner.source();
+        }
+        if error.needs_login() {
+            Self::NoLogin { server: keeper.server().to_string(), reason }
+        } else {
+            Self::LoginUnusable(reason)
+        }
+    }
+
+    /// Returns true where it says that the credentials are no good: whatever else is tried with them would meet the same.
+    pub(crate) fn is_of_credentials(&self) -> bool {
+        match self {
+            Self::Unauthorized { .. } | Self::NoLogin { .. } | Self::LoginUnusable(_) | Self::LoginTooNarrow(_) => true,
+            Self::Unreachable(_)
+            | Self::Interrupted(_)
+            | Self::Status(_)
+            | Self::Redirected(_)
+            | Self::ContentType
+            | Self::Endpoint
+            | Self::NoAnswer
+            | Self::SessionExpired => false,
+        }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::io::{self, Read as _};
 use std::path::Path;
-use std::sync::Once;
+use std::sync::{Arc, Once};
 
 use portcullis_config::{ClientIdentity, TlsVerification};
+use portcullis_oauth::Certificates;
 use reqwest::{Certificate, ClientBuilder, Identity};
 
 use super::HttpSetupError;
@@ -75,6 +76,21 @@ impl Trusted {
             None => builder,
         }
     }
+
+    /// Applies them to a request to another place that the endpoint named: nothing is offered there, and its certificate is
+    /// always checked; authorities of the entry count besides those of the system.
+    pub(super) fn apply_elsewhere(&self, builder: ClientBuilder) -> ClientBuilder {
+        match &self.verification {
+            Verification::System | Verification::Off => builder,
+            Verification::Only(authorities) => builder.tls_certs_merge(authorities.iter().cloned()),
+        }
+    }
+}
+
+/// Returns how certificates are checked on behalf of an endpoint: at the endpoint itself as its entry says, elsewhere by the
+/// system, with the entry's authorities besides.
+pub fn certificates(trusted: Arc<Trusted>) -> Certificates {
+    Arc::new(move |builder, is_own| if is_own { trusted.apply(builder) } else { trusted.apply_elsewhere(builder) })
 }
 
 fn read(key: &'static str, path: &Path) -> Result<Vec<u8>, HttpSetupError> {

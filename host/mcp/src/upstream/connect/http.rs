@@ -4,28 +4,31 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use portcullis_config::Protocol;
-use portcullis_model::{Launch, Secret};
+use portcullis_model::{Launch, Secret, ServerEntry};
+use portcullis_oauth::{GrantFile, Keeper, Web};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+use url::Url;
 
 use super::super::era::Stateless;
 use super::super::eras::{Found, Key};
 use super::super::shared::Shared;
 use super::super::wire::{Sse, Wire, listen};
-use super::super::{CallError, ConnectOptions, Hello, Peer, Upstream};
+use super::super::{CallError, ConnectOptions, Hello, LoginOptions, Peer, Upstream};
 use super::negotiate::{Discovery, discover, initialize, probe_limit};
 use super::{ConnectFailure, Tasks};
-use crate::transport::http::{HttpClient, HttpFailure, HttpSetupError, Trusted};
+use crate::transport::http::{HttpClient, HttpFailure, HttpSetupError, Trusted, certificates};
 
 /// So long a new connection waits until the stream of what the server says by itself is open: what is asked on a stream that
 /// is not, some SDKs drop. One round trip, unless the server sends nothing before it has something to say.
 const LISTEN_LIMIT: Duration = Duration::from_millis(250);
 
 pub(super) async fn connect(
-    launch: &Launch,
+    entry: &ServerEntry,
     options: ConnectOptions,
     peer: Arc<dyn Peer>,
 ) -> Result<Upstream, ConnectFailure> {
+    let launch = &entry.launch;
     let Launch::Http { url, headers, legacy_sse } = launch else {
         return Err(ConnectFailure::Unsupported("the entry is not one of an HTTP server"));
     };
@@ -33,8 +36,12 @@ pub(super) async fn connect(
     let found = options.eras.get(&key);
     let limit = options.connect_timeout;
     let connecting = async {
-        let trusted = Trusted::read(options.tls.clone(), options.client_identity.clone()).await?;
-        let place = &Place { url, headers, trusted };
+        let trusted = Arc::new(Trusted::read(options.tls.clone(), options.client_identity.clone()).await?);
+        let keeper = match &options.login {
+            Some(login) => Some(keeper(entry, url, login, Arc::clone(&trusted)).await?),
+            None => None,
+        };
+        let place = &Place { url, headers, trusted, keeper };
         if *legacy_sse || found == Some(Found::Sse) {
             return sse(place, &options, peer).await;
         }
@@ -56,13 +63,27 @@ pub(super) async fn connect(
 struct Place<'a> {
     url: &'a str,
     headers: &'a [(String, Secret)],
-    trusted: Trusted,
+    trusted: Arc<Trusted>,
+    keeper: Option<Keeper>,
 }
 
 impl Place<'_> {
     fn client(&self) -> Result<HttpClient, HttpSetupError> {
-        HttpClient::new(self.url, self.headers, &self.trusted)
+        Ok(HttpClient::new(self.url, self.headers, &self.trusted)?.with_login(self.keeper.clone()))
     }
+}
+
+/// Prepares the login of a server.
+async fn keeper(
+    entry: &ServerEntry,
+    url: &str,
+    login: &LoginOptions,
+    trusted: Arc<Trusted>,
+) -> Result<Keeper, HttpSetupError> {
+    let place = Url::parse(url).map_err(|_| HttpSetupError::Url)?;
+    let web = Web::of(&place, login.settings.user_agent.as_deref(), certificates(trusted)).await;
+    let file = GrantFile::of(&login.folder, &entry.name);
+    Ok(Keeper::new(&entry.name, file, url, &login.settings, web))
 }
 
 fn found_as(shared: &Shared) -> Found {
@@ -130,11 +151,12 @@ async fn shake_hands(
             Ok(discovered) => match discovered? {
                 Discovery::Stateless(hello, era) => return Ok((hello, Some(era))),
                 // The other era would be met by the same.
-                Discovery::Other(
-                    error @ CallError::Http(
-                        HttpFailure::Unreachable(_) | HttpFailure::Unauthorized { .. } | HttpFailure::Redirected(_),
-                    ),
-                ) => return Err(ConnectFailure::Handshake(error)),
+                Discovery::Other(error @ CallError::Http(HttpFailure::Unreachable(_) | HttpFailure::Redirected(_))) => {
+                    return Err(ConnectFailure::Handshake(error));
+                }
+                Discovery::Other(CallError::Http(failure)) if failure.is_of_credentials() => {
+                    return Err(ConnectFailure::Handshake(CallError::Http(failure)));
+                }
                 Discovery::Other(_) => {}
             },
             Err(_) if options.protocol == Protocol::Stateless => return Err(ConnectFailure::Timeout(limit)),

@@ -80,12 +80,13 @@ pub(super) fn refused(
         | Incoming::Malformed(_)
         | Incoming::Noise => None,
     };
-    match (error, request, &failure) {
-        // These two are for the gateway to act on, whatever the server says besides.
-        (_, _, HttpFailure::SessionExpired | HttpFailure::Unauthorized { .. }) | (None, _, _) | (_, None, _) => {
-            Err(CallError::Http(failure))
-        }
-        (Some(error), Some(id), _) => {
+    // These are for the gateway to act on, whatever the server says besides.
+    if failure == HttpFailure::SessionExpired || failure.is_of_credentials() {
+        return Err(CallError::Http(failure));
+    }
+    match (error, request) {
+        (None, _) | (_, None) => Err(CallError::Http(failure)),
+        (Some(error), Some(id)) => {
             shared.pending().settle(id, Ok(Err(error)));
             Ok(())
         }
@@ -172,7 +173,8 @@ pub(in super::super) async fn listen(shared: Arc<Shared>, begun: oneshot::Sender
                 HttpFailure::Status(_)
                 | HttpFailure::ContentType
                 | HttpFailure::Redirected(_)
-                | HttpFailure::Unauthorized { .. },
+                | HttpFailure::Unauthorized { .. }
+                | HttpFailure::LoginTooNarrow(_),
             ) => return,
             Err(failure) => expire(&shared, &failure),
         }

@@ -34,7 +34,7 @@ const SIX: [(u128, u32); 5] = [
 
 /// Returns true for an address that nothing of the internet is at. Everything outside of the global unicast range counts,
 /// with it what holds an IPv4 address: mapped, compatible, NAT64.
-pub(crate) fn is_special(address: IpAddr) -> bool {
+pub fn is_special_address(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_special_four(address),
         IpAddr::V6(address) => is_special_six(address),
@@ -99,7 +99,7 @@ mod tests {
             "ff02::1",
             "4000::1",
         ] {
-            assert!(is_special(text.parse().unwrap()), "{text}");
+            assert!(is_special_address(text.parse().unwrap()), "{text}");
         }
         for text in [
             "1.1.1.1",
@@ -116,7 +116,7 @@ mod tests {
             "2a00:1450::1",
             "2001:4860::8888",
         ] {
-            assert!(!is_special(text.parse().unwrap()), "{text}");
+            assert!(!is_special_address(text.parse().unwrap()), "{text}");
         }
     }
 }
