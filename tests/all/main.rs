@@ -4,11 +4,13 @@
 
 mod abuse;
 mod advisories;
+mod agents;
 mod approvals;
 mod arrows;
 mod catalog;
 mod commands;
 mod config;
+mod control;
 mod corpora;
 mod door;
 mod door_matrix;
@@ -30,6 +32,7 @@ mod real_oauth_clients;
 mod real_servers;
 mod registry;
 mod replay;
+mod sandbox;
 mod secrets_in_logs;
 mod servers;
 mod serving;
@@ -41,3 +44,8 @@ mod updates;
 
 /// The program under test.
 const PROGRAM: &str = env!("CARGO_BIN_EXE_portcullis-tested");
+
+/// Returns true where tools of servers are among those that are listed, and not the gateway's own alone.
+fn are_published(tools: &[portcullis_model::json::Value]) -> bool {
+    tools.iter().filter_map(|tool| tool.get("name")?.as_str()).any(|name| name.starts_with("mcp__"))
+}

@@ -164,7 +164,7 @@ fn what_depends_on_labels_echoes_meters_the_catalogue_and_approvals_is_decided_t
             let asked = client.wait_for(std::time::Duration::from_mins(1), asks).expect("the client is asked");
             let content = object! { "type" => "text", "text" => "An order." };
             let result = object! { "role" => "assistant", "content" => content, "model" => "a-model" };
-            let id = asked.get("id").cloned().unwrap_or_default();
+            let id = asked.get("id").cloned().unwrap_or(Value::Null);
             client.send(&object! { "jsonrpc" => "2.0", "id" => id, "result" => result }.into());
         }
         client.reply_to(id);

@@ -187,19 +187,22 @@ fn an_update_in_shadow_is_compared_and_promoted_once_it_made_no_difference_for_l
     let place = registry.place("acme/site:stable");
     let home = home_with(object! { "from" => place.as_str(), "every" => "1s", "mode" => "shadow", "after" => 200_u64 });
     home.policies();
-    let client = Client::connect(&mut home.command(&["run"]), object! {}.into());
-    let mut load = Load::of(client);
-    assert!(lists(&mut load.client, "mcp__good__plain"), "{}", home.stderr());
+    let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
+    assert!(lists(&mut client, "mcp__good__plain"), "{}", home.stderr());
     ship_bundle(&home, "1.0.0", &component("denies-named"), &place);
     let status = wait_for(&home, "\"outcome\":\"in-shadow\"");
     assert!(status.contains("\"shadow\":[{\"name\":\"guest\""), "{status}");
     // It would deny this, and does not.
-    assert!(!is_refused(&mut load.client, "mcp__good__frobnicate"));
-    wait_for(&home, "\"differed\":1");
+    assert!(!is_refused(&mut client, "mcp__good__frobnicate"));
+    wait_for(&home, "\"differed\":1,");
     let journal = run(&home, &["journal", "query", "--decision", "compared", "--json"]);
     let journal = String::from_utf8_lossy(&journal.stdout);
     assert!(journal.contains("frobnicate") && journal.contains("hostile-rule"), "{journal}{}", home.stderr());
     assert!(!home.policies().join("site.bundle").exists(), "it counts for nothing yet");
+    drop(client);
+    // The next process goes on trying it, in a session that never heard of the word.
+    let client = Client::connect(&mut home.command(&["run"]), object! {}.into());
+    let mut load = Load::of(client);
     load.run_until("it is promoted", |_| home.stderr().contains("promoted by rule"));
     assert!(is_refused(&mut load.client, "mcp__good__frobnicate"), "{}", home.stderr());
     assert!(home.policies().join("site.bundle").exists());

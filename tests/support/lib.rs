@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 pub mod browser;
+pub mod chat;
 mod client;
 pub mod conformance;
 mod home;

@@ -104,6 +104,9 @@ pub(crate) enum Command {
     /// Lets the servers run again
     #[cfg(unix)]
     Resume(Format),
+    /// Serves an assistant over standard streams, so that it can watch sessions and answer what clients may
+    #[cfg(unix)]
+    Control(ConfigFile),
     /// Shows and answers the questions of running gateways
     #[cfg(unix)]
     #[command(subcommand)]

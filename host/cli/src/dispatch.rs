@@ -8,6 +8,8 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::arguments::{Arguments, Command, Grants, Policy};
+#[cfg(unix)]
+use crate::control_server;
 use crate::settings::Settings;
 use crate::telemetry::{self, Manner};
 use crate::{Exit, Failure, commands, demo};
@@ -78,6 +80,8 @@ fn run(arguments: Arguments) -> Result<Exit, Failure> {
         Command::Stop(format) => reporting().and_then(|()| commands::control::stop(&settings, format)),
         #[cfg(unix)]
         Command::Resume(format) => reporting().and_then(|()| commands::control::resume(&settings, format)),
+        #[cfg(unix)]
+        Command::Control(config) => reporting().and_then(|()| control_server::run(&settings, &config)),
         #[cfg(unix)]
         Command::Approvals(approvals) => reporting().and_then(|()| commands::approvals::run(&settings, &approvals)),
         Command::Grants(grants) => reporting().and_then(|()| match &grants {

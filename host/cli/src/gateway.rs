@@ -185,6 +185,8 @@ impl Composition {
             supervisor: start.supervisor.map(supervised_by),
             stderr_log: Some(stderr_log::in_folder(logs)),
             schema_folder: Some(home.folder("cache/schemas").or_exit(Exit::State, "opening the folder for lists")?),
+            sandboxes: Some(home.folder("sandboxes").or_exit(Exit::State, "opening the folder for sandboxes")?),
+            protected: std::iter::once(home.path().to_owned()).chain(config.journal.path.clone()).collect(),
             results_folder: Some(home.folder("results").or_exit(Exit::State, "opening the folder for results")?),
             lock_folder: Some(home.folder("locks").or_exit(Exit::State, "opening the folder for locks")?),
             token_folder: Some(token_folder),

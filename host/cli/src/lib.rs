@@ -51,6 +51,8 @@ mod backup;
 mod commands;
 mod config_file;
 mod config_watch;
+#[cfg(unix)]
+mod control_server;
 mod demo;
 mod dispatch;
 mod embedded;

@@ -9,6 +9,7 @@
 //! | `{"do":"list"}` | a line `{"pending":…}` for each question, then `{"end":true}` |
 //! | `{"do":"watch"}` | the same, at once and again after each change, until the connection ends |
 //! | `{"do":"answer","id":…,"allow":…,"for":…,"constrain":…,"passphrase":…}` | `{"done":"released"}` or `{"done":"kept"}` |
+//! | `{"do":"answer-as-client","id":…,"allow":…,"for":…,"client":…}` | the same: an assistant's answer, worth what a client's is |
 //! | `{"do":"status"}` | lines `{"gateway":…}`, `{"fleet":…}`, `{"session":…}`, `{"policy":…}`, `{"server":…}`, then `{"end":true}` |
 //! | `{"do":"look"}` | `{"done":"looks"}`: at the config, and at whether servers are stopped |
 //! | `{"do":"rejudge"}` | `{"done":"rejudged"}` |
@@ -24,6 +25,7 @@
 mod connection;
 mod door;
 mod gateways;
+mod kinship;
 mod line;
 mod message;
 mod passphrase;
@@ -39,6 +41,9 @@ pub(crate) use message::{Shown, shown_to_value};
 pub(crate) use passphrase::Passphrase;
 pub(crate) use serve::Surface;
 pub(crate) use status::Watched;
+
+/// What is told of where a gateway serves that serves the one who started it.
+pub(crate) const STANDARD_STREAMS: &str = "standard streams";
 
 /// The folder in the home that holds the sockets.
 const FOLDER: &str = "approvals";

@@ -31,6 +31,11 @@ pub(crate) fn to_object(server: &ServerStatus) -> Object {
             object.insert(key, millis(time));
         }
     }
+    if let Some(confinement) = &server.confinement {
+        let texts = |lines: &[String]| lines.iter().map(|line| Value::from(line.as_str())).collect::<Vec<_>>();
+        let confined = texts(&confinement.confined);
+        object.insert("sandbox", object! { "confined" => confined, "not_confined" => texts(&confinement.open) });
+    }
     let counts = server.counts;
     object.insert("usage", usage_to_value(&server.usage));
     object.insert("tools_listed", counts.tools_listed as u64);
@@ -62,7 +67,15 @@ fn usage_to_value(usage: &Usage) -> Value {
     for (name, count) in used {
         tools.insert(name.as_str(), *count);
     }
+    let sampling = usage.sampling;
+    let sampling = object! {
+        "requests" => sampling.requests,
+        "errors" => sampling.errors,
+        "tokens" => sampling.tokens,
+        "tool_uses" => sampling.tool_uses,
+    };
     object! {
+        "sampling" => sampling,
         "requests" => usage.requests,
         "errors" => usage.errors,
         "unanswered" => usage.unanswered,

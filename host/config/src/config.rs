@@ -11,12 +11,13 @@ use crate::diagnostic::{DiagnosticKind, Level};
 use crate::fields::{Fields, boolish, nearest};
 use crate::interpolation::Interpolation;
 use crate::key_path::KeyPath;
-use crate::sections::{approvals, journal, naming, policies, results, serve, status};
+use crate::sections::{approvals, control, journal, naming, policies, results, serve, status};
 use crate::server::read;
 use crate::sink::{Mistake, Sink};
 use crate::tree::{self, Kind, Member, Node, Place};
 use crate::{
-    Approvals, Diagnostic, JournalSection, Naming, PoliciesSection, Results, ServeSection, Server, ServerOptions,
+    Approvals, ControlSection, Diagnostic, JournalSection, Naming, PoliciesSection, Results, ServeSection, Server,
+    ServerOptions,
     StatusTool, Surroundings,
 };
 
@@ -36,6 +37,8 @@ pub struct Config {
     pub naming: Naming,
     /// Who is asked.
     pub approvals: Approvals,
+    /// What an operator's assistant may do.
+    pub control: ControlSection,
     /// What is recorded.
     pub journal: JournalSection,
     /// How large results may be.
@@ -203,7 +206,7 @@ impl Reader<'_> {
                 continue;
             }
             match member.key.as_str() {
-                "policies" | "naming" | "approvals" | "journal" | "status" | "results" | "serve" => {
+                "policies" | "naming" | "approvals" | "control" | "journal" | "status" | "results" | "serve" => {
                     self.interpolation.apply(&mut member.value, &path, self.sink);
                     self.section(member, &path, config);
                 }
@@ -220,6 +223,7 @@ impl Reader<'_> {
             "status" => config.status = status::read(node, path, self.sink),
             "results" => config.results = results::read(node, path, self.sink),
             "serve" => config.serve = serve::read(node, path, self.surroundings, self.sink),
+            "control" => config.control = control::read(node, path, self.sink),
             "approvals" => config.approvals = approvals::read(node, path, self.sink),
             _ => config.journal = journal::read(node, path, self.surroundings, self.sink),
         }
@@ -230,7 +234,8 @@ impl Reader<'_> {
         if self.origin != Origin::ConfigFile {
             return;
         }
-        let known = ["mcp_servers", "policies", "naming", "approvals", "journal", "status", "results", "serve"];
+        let known =
+            ["mcp_servers", "policies", "naming", "approvals", "control", "journal", "status", "results", "serve"];
         let near = nearest(&member.key, known.into_iter());
         let mistake = Mistake::warning(DiagnosticKind::UnknownKey, "this key is not known and has no effect")
             .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));

@@ -28,6 +28,7 @@ pub use diagnostic::{Diagnostic, DiagnosticKind, Level};
 pub use edit::{ConfigText, EditError};
 pub use secrets::{Concealed, conceal, conceal_variables};
 pub use sections::approvals::{Approvals, OperatorProof};
+pub use sections::control::{CONTROL_TOOLS, Channel, ControlSection};
 pub use sections::journal::{Durability, JournalSection, Payloads};
 pub use sections::naming::Naming;
 pub use sections::policies::{AllowUnsigned, PoliciesSection, PolicyEntry, UpdateMode, UpdateSection};
@@ -36,5 +37,8 @@ pub use sections::serve::{ServeConsent, ServeSection};
 pub use sections::status::StatusTool;
 pub use server::Server;
 pub use server::oauth::{ClientAuthentication, LoginFlow, OAuthSettings};
-pub use server::options::{Authentication, ClientIdentity, Protocol, ServerOptions, TlsVerification, ToolFilter};
+pub use server::options::{
+    Authentication, ChatEndpoint, ClientIdentity, Network, Protocol, Sandbox, ServerOptions, TlsVerification,
+    ToolFilter,
+};
 pub use surroundings::Surroundings;

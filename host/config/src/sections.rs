@@ -1,6 +1,7 @@
 //! The parts of a config besides the servers.
 
 pub(crate) mod approvals;
+pub(crate) mod control;
 pub(crate) mod journal;
 pub(crate) mod naming;
 pub(crate) mod policies;

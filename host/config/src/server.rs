@@ -1,10 +1,12 @@
 //! One server of the config.
 
+pub(crate) mod chat;
 pub(crate) mod launch;
 pub(crate) mod oauth;
 pub(crate) mod options;
 pub(crate) mod read;
 pub(crate) mod requests;
+pub(crate) mod sandbox;
 pub(crate) mod security;
 pub(crate) mod tools;
 

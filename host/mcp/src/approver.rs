@@ -31,6 +31,12 @@ pub(crate) trait Elicit: Send + Sync {
 /// Clients that accept every elicitation by themselves: drivers of the conformance suite.
 const AUTO_ANSWERING: [&str; 3] = ["mcp-conformance-client", "conformance-test-client", "conformance-client"];
 
+/// Returns true where a client of that name is known to answer by itself.
+pub fn answers_by_itself(approvals: &Approvals, client: &str) -> bool {
+    let configured = approvals.auto_answerers.iter().map(String::as_str);
+    AUTO_ANSWERING.into_iter().chain(configured).any(|name| name.eq_ignore_ascii_case(client))
+}
+
 /// Returns true where a client of that name, with these capabilities, may be asked.
 pub(crate) fn may_be_asked(approvals: &Approvals, client: &str, capabilities: &Value) -> bool {
     let by_form = match capabilities.get("elicitation") {
@@ -38,9 +44,7 @@ pub(crate) fn may_be_asked(approvals: &Approvals, client: &str, capabilities: &V
         Some(Value::Object(modes)) => modes.is_empty() || modes.contains_key("form"),
         _ => false,
     };
-    let configured = approvals.auto_answerers.iter().map(String::as_str);
-    let automatic = AUTO_ANSWERING.into_iter().chain(configured).any(|name| name.eq_ignore_ascii_case(client));
-    approvals.client && by_form && !automatic
+    approvals.client && by_form && !answers_by_itself(approvals, client)
 }
 
 /// Asks one client, if it may be asked.

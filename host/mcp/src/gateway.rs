@@ -33,6 +33,7 @@ mod reload;
 mod results;
 mod route;
 mod safe_mode;
+mod sandbox;
 mod schema_cache;
 mod server;
 mod sessions;
@@ -56,6 +57,7 @@ use portcullis_model::json::Value;
 use portcullis_registry::Catalogue;
 use tokio::task::JoinHandle;
 
+use crate::chat::ChatBook;
 use crate::downstream::{ClientSession, Reply, local};
 use crate::method::Listable;
 use crate::status::Status;
@@ -74,7 +76,7 @@ pub(crate) use ask::{check_elicitation, not_offered};
 pub(crate) use call::ClientCall;
 pub(crate) use fleet::Fleet;
 pub(crate) use link::{
-    Answer, Boxed, Greeting, LaunchError, Launcher, Link, LinkError, LoginTrouble, OnProgress, Pages,
+    Answer, Boxed, Caller, Greeting, LaunchError, Launcher, Link, LinkError, LoginTrouble, OnProgress, Pages,
 };
 pub(crate) use peer::ServerPeer;
 pub(crate) use tasks::{TaskForm, declares_tasks};
@@ -110,6 +112,9 @@ impl Gateway {
             stderr_log: options.stderr_log.clone(),
             eras: Arc::default(),
             token_folder: options.token_folder.clone(),
+            chats: ChatBook::default(),
+            sandboxes: options.sandboxes.clone(),
+            protected: options.protected.clone(),
         };
         Self::with_launcher(config, gates, options, Arc::new(launcher))
     }

@@ -18,11 +18,13 @@ pub mod transport;
 pub mod upstream;
 
 mod approver;
+mod chat;
 mod downstream;
 mod gateway;
 pub mod method;
 pub mod status;
 
+pub use approver::answers_by_itself;
 pub use downstream::{
     HttpOptions, Schemas, ServeError, ServeHttpError, own_code, serve_figures, serve_http, serve_stdio,
     serve_stdio_with,

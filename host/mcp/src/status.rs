@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use portcullis_model::{ItemKind, PolicyName, Principal, ServerName};
+use portcullis_supervisor::sandbox::Confinement;
 
 pub use phase::Phase;
 
@@ -41,6 +42,19 @@ pub struct Counts {
     pub withheld: usize,
 }
 
+/// What a sampling provider did for a server since the gateway started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SamplingUsage {
+    /// Requests that it answered.
+    pub requests: u64,
+    /// Requests that it did not answer.
+    pub errors: u64,
+    /// Tokens, as it counts them.
+    pub tokens: u64,
+    /// Answers by which the model wants to use tools.
+    pub tool_uses: u64,
+}
+
 /// What a server was used for since the gateway started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -56,6 +70,8 @@ pub struct Usage {
     pub tokens_received: u64,
     /// How often each tool was called, by the server's own names.
     pub tools: BTreeMap<String, u64>,
+    /// What the sampling provider of the config did for it.
+    pub sampling: SamplingUsage,
     /// How often tools were called that are not counted by name, as there are too many.
     pub other_tools: u64,
 }
@@ -106,6 +122,8 @@ pub struct ServerStatus {
     pub implementation: Option<String>,
     /// The revision of the protocol that was agreed on.
     pub protocol: Option<String>,
+    /// What of it is confined and what is not, where it runs in a sandbox.
+    pub confinement: Option<Confinement>,
     /// What becomes of a changed entry that is not in use yet while the former one works; for the operator, escaped.
     pub pending: Option<String>,
     /// How many items got how far.
@@ -136,6 +154,7 @@ impl ServerStatus {
             reason_code: None,
             implementation: None,
             protocol: None,
+            confinement: None,
             pending: None,
             counts: Counts::default(),
             withheld: Vec::new(),

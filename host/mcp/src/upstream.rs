@@ -35,6 +35,7 @@ use portcullis_model::json::{Object, Value};
 
 use crate::jsonrpc::{ErrorObject, code};
 use crate::transport::stdio::Process;
+use portcullis_supervisor::sandbox::Confinement;
 use subscriptions::Subscriptions;
 
 pub use connect::{ConnectError, ConnectFailure};
@@ -46,6 +47,7 @@ pub use options::{CallOptions, ConnectOptions, LoginOptions};
 pub use peer::{BoxFuture, CallerId, Peer};
 pub use shared::Counters;
 
+pub(crate) use connect::TEMPORARY;
 pub(crate) use headers::{Binding, Bindings, bindings};
 
 /// What a server answered: a result, or a JSON-RPC error. Neither has passed a gate yet.
@@ -69,6 +71,11 @@ impl Upstream {
     /// Returns what the server said of itself.
     pub fn hello(&self) -> &Hello {
         &self.hello
+    }
+
+    /// Returns what of a stdio server is confined and what is not, where it runs in a sandbox.
+    pub fn confinement(&self) -> Option<&Confinement> {
+        self.process.as_ref()?.confinement()
     }
 
     /// Returns why the connection is closed, where it is.

@@ -1,7 +1,7 @@
 //! What an operator grants to a policy besides settings, packs, subject and facts.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::Duration;
 
 /// What one policy is granted. Nothing, unless the operator's config says otherwise.

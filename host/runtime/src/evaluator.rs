@@ -173,7 +173,7 @@ impl Evaluate for Evaluator {
     }
 
     fn evaluate_aside<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a> {
-        self.on_pool(facts, subject)
+        self.on_pool(facts, Arc::new(subject.clone()))
     }
 
     fn is_pure(&self) -> bool {

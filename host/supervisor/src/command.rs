@@ -11,6 +11,7 @@ use std::process::Stdio;
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 use crate::control::Launch;
+use crate::sandbox::{Confinement, Plan, Sandbox, SandboxError, Support};
 use crate::{LookupError, find};
 
 /// How the supervisor itself is started.
@@ -42,6 +43,8 @@ pub struct Command {
     pub environment: Vec<(String, String)>,
     /// Its working directory, if not the gateway's.
     pub working_directory: Option<PathBuf>,
+    /// What it may reach; whatever the gateway may where nothing is said.
+    pub sandbox: Option<Sandbox>,
 }
 
 /// What is needed to start a supervisor.
@@ -53,6 +56,8 @@ pub struct Prepared {
     pub control: UnixStream,
     /// What has to be written to the control socket first.
     pub launch: Vec<u8>,
+    /// What of the server is confined and what is not, where it has a sandbox.
+    pub confinement: Option<Confinement>,
 }
 
 /// Why a server cannot be started.
@@ -65,6 +70,9 @@ pub enum PrepareError {
     /// A text has a NUL, or all of them are too long.
     #[error("an argument or a variable has a NUL in it, or they are too long together")]
     Unfit,
+    /// The server cannot be confined as it should be.
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
     /// The operating system refused something.
     #[error("the supervisor cannot be prepared")]
     System(#[source] io::Error),
@@ -76,7 +84,9 @@ impl Command {
         // Where a name stands twice, the later one is what the server will see.
         let path = self.environment.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_str());
         let file = find(&self.command, path, self.working_directory.as_deref())?;
+        let plan = self.sandbox.as_ref().map(|sandbox| sandbox.plan(Support::probe(), &file)).transpose()?;
         let launch = Launch {
+            sandbox: plan.as_ref().map(Plan::encode).unwrap_or_default(),
             file: file.into(),
             working_directory: self.working_directory.clone().unwrap_or_default().into(),
             environment: self.environment.iter().map(|(name, value)| (name.into(), value.into())).collect(),
@@ -87,7 +97,8 @@ impl Command {
         }
         let (control, theirs) = UnixStream::pair().map_err(PrepareError::System)?;
         control.set_nonblocking(true).map_err(PrepareError::System)?;
-        Ok(Prepared { process: self.process(launcher, theirs), control, launch })
+        let confinement = plan.as_ref().map(Plan::confinement);
+        Ok(Prepared { process: self.process(launcher, theirs), control, launch, confinement })
     }
 
     fn process(&self, launcher: &Launcher, theirs: UnixStream) -> std::process::Command {

@@ -62,6 +62,8 @@ pub(crate) struct Launch {
     pub(crate) file: OsString,
     /// The working directory; empty for the gateway's.
     pub(crate) working_directory: OsString,
+    /// What of it is confined, where anything is: [`Plan`](crate::sandbox::Plan) as texts.
+    pub(crate) sandbox: Vec<OsString>,
     /// The whole environment of the server.
     pub(crate) environment: Vec<(OsString, OsString)>,
 }
@@ -77,6 +79,10 @@ impl Launch {
             fits
         };
         let mut fits = push(&self.file) && push(&self.working_directory);
+        fits &= push(OsStr::new(&self.sandbox.len().to_string()));
+        for text in &self.sandbox {
+            fits &= push(text);
+        }
         for (name, value) in &self.environment {
             fits &= push(name) && push(value);
         }
@@ -90,11 +96,16 @@ impl Launch {
     pub(crate) fn decode(body: &[u8]) -> Option<Self> {
         let mut texts = body.strip_suffix(&[0])?.split(|byte| *byte == 0).map(|text| OsString::from_vec(text.to_vec()));
         let (file, working_directory) = (texts.next()?, texts.next()?);
+        let rules: usize = texts.next()?.to_str()?.parse().ok()?;
+        let sandbox: Vec<OsString> = texts.by_ref().take(rules).collect();
+        if sandbox.len() != rules {
+            return None;
+        }
         let mut environment = Vec::new();
         while let Some(name) = texts.next() {
             environment.push((name, texts.next()?));
         }
-        Some(Self { file, working_directory, environment })
+        Some(Self { file, working_directory, sandbox, environment })
     }
 }
 
@@ -115,6 +126,7 @@ mod tests {
         let launch = Launch {
             file: "/bin/true".into(),
             working_directory: OsString::new(),
+            sandbox: vec!["network none".into(), "read /usr".into()],
             environment: vec![("A".into(), "1=2".into()), ("EMPTY".into(), OsString::new())],
         };
         let block = launch.encode().unwrap();
@@ -127,5 +139,8 @@ mod tests {
         assert_eq!(Launch::decode(b"/bin/true\0"), None);
         assert_eq!(Launch::decode(b"/bin/true"), None);
         assert_eq!(Launch::decode(b"/bin/true\0\0NAME\0"), None);
+        assert_eq!(Launch::decode(b"/bin/true\0\0" as &[u8]), None);
+        assert_eq!(Launch::decode(b"/bin/true\0\x003\0read /\0"), None);
+        assert_eq!(Launch::decode(b"/bin/true\0\x000\0NAME\0"), None);
     }
 }

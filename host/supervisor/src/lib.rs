@@ -9,10 +9,13 @@
 //! What it can do differs by system. On Linux the supervisor is a child subreaper: descendants that left the server's
 //! process group or lost their parent still come to it, and the server is killed by the kernel where the supervisor
 //! itself is. Elsewhere only the process group of the server is ended. It knows nothing about MCP or policies.
+//!
+//! Between fork and exec it confines the server, where the operator wants that and the kernel can: see [`sandbox`].
 
 #![cfg(unix)]
 
 pub mod control;
+pub mod sandbox;
 
 mod command;
 mod lookup;

@@ -67,6 +67,10 @@ fn supervise(arguments: impl IntoIterator<Item = OsString>) -> Result<u8, Proble
     let child = match child::start(&command, arguments, &launch) {
         Ok(child) => child,
         Err(error) => {
+            // The number alone says little where a sandbox cannot be set; standard error reaches the operator.
+            if error.raw_os_error().is_none() {
+                let _ = writeln!(std::io::stderr(), "portcullis supervise: the sandbox cannot be set: {error}");
+            }
             let _ = control.write_all(&Event::Failed(error.raw_os_error().unwrap_or(Errno::EIO as i32)).encode());
             return Ok(NOT_STARTED);
         }

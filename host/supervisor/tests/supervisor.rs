@@ -77,6 +77,7 @@ impl Server {
                 ("FOLDER".to_owned(), folder.to_str().unwrap().to_owned()),
             ],
             working_directory: None,
+            sandbox: None,
         };
         let mut prepared = command.prepare(&launcher).unwrap();
         let process = prepared.process.spawn().unwrap();
@@ -275,6 +276,7 @@ fn a_server_that_cannot_start_is_reported() {
         arguments: Vec::new(),
         environment: Vec::new(),
         working_directory: None,
+        sandbox: None,
     };
     let mut prepared = command.prepare(&launcher).unwrap();
     let process = prepared.process.spawn().unwrap();

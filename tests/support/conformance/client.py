@@ -176,9 +176,12 @@ def browse(page: str) -> str:
 def log_in() -> bool:
     pipe = subprocess.PIPE
     login = subprocess.Popen([PROGRAM, "login", "suite", "--no-browser"], stdin=pipe, stdout=pipe, text=True)
-    page = login.stdout.readline().strip()
-    # Where no page is printed, the operator was told why.
-    login.communicate(browse(page) + "\n" if page.startswith("http") else None, timeout=PATIENCE)
+    # A page, and another one where the server wants more than it said at first.
+    for line in login.stdout:
+        if line.startswith("http"):
+            login.stdin.write(browse(line.strip()) + "\n")
+            login.stdin.flush()
+    login.wait(PATIENCE)
     log("login", login.returncode)
     return login.returncode == 0
 

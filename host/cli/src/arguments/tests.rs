@@ -40,6 +40,7 @@ fn help_is_as_reviewed() {
         "reload",
         "stop",
         "resume",
+        "control",
         "approvals",
         "grants",
         "journal",

@@ -158,6 +158,11 @@ impl Survey {
         if let Some(reason) = &server.reason {
             writeln!(out, "  {}", one_line(reason))?;
         }
+        if let Some(confinement) = &server.confinement {
+            writeln!(out, "  in a sandbox")?;
+            confinement.confined.iter().try_for_each(|line| writeln!(out, "    {line}"))?;
+            confinement.open.iter().try_for_each(|line| writeln!(out, "    not confined: {line}"))?;
+        }
         let counts = server.counts;
         if server.phase.is_up() {
             let tools: Vec<_> = self.tools_of(server).map(one_line).collect();

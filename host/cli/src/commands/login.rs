@@ -94,18 +94,19 @@ fn one(settings: &Settings, target: &Target, way: &Way) -> Result<Done, Failure>
             let outcome = run(&composition, target, way, &asked, &new).await;
             composition.shut_down().await;
             match outcome {
-                Ok(Outcome::Proven(done)) => {
+                Ok(Outcome::Proven(done)) if round == MOST_ROUNDS || !new.is_too_narrow() => {
                     // Renewed meanwhile, perhaps: what stands there now counts.
                     held.adopt(&new).await.or_exit(Exit::State, "keeping the new tokens")?;
                     return Ok(*done);
                 }
                 // Even to be listed the server wants more than it said at first.
-                Ok(Outcome::Unproven(_)) if round < MOST_ROUNDS && new.is_too_narrow() => {
+                Ok(_) if round < MOST_ROUNDS && new.is_too_narrow() => {
                     say("the server wants more than it said at first: once more");
                     asked.clone_from(&new);
                     round += 1;
                 }
                 Ok(Outcome::Unproven(status)) => return Err(unproven(name.as_str(), status.as_deref(), &held)),
+                Ok(Outcome::Proven(_)) => return Err(unproven(name.as_str(), None, &held)),
                 Err(failure) => return Err(failure),
             }
         }

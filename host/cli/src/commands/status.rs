@@ -124,6 +124,13 @@ impl Told {
         if !reason.is_empty() {
             writeln!(out, "    {reason}")?;
         }
+        if let Some(sandbox) = server.get("sandbox") {
+            let lines = |key: &str| sandbox.get(key).and_then(Value::as_array).unwrap_or_default().iter();
+            let lines = |key: &str| lines(key).filter_map(Value::as_str).map(one_line);
+            writeln!(out, "    in a sandbox")?;
+            lines("confined").try_for_each(|line| writeln!(out, "      {line}"))?;
+            lines("not_confined").try_for_each(|line| writeln!(out, "      not confined: {line}"))?;
+        }
         if let Some(retry) = server.get("retry_in_ms").and_then(Value::as_u64) {
             writeln!(out, "    tried again in {}", rough(Duration::from_millis(retry)))?;
         }

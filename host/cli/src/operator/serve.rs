@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use portcullis_config::{Approvals, OperatorProof};
 use portcullis_door::FrontDoor;
-use portcullis_gates::{AnswerEffect, Constraint, Inbox, OperatorAnswer, Scope};
+use portcullis_gates::{AnswerEffect, AnswerError, Constraint, Inbox, OperatorAnswer, Scope};
+use portcullis_mcp::answers_by_itself;
+use portcullis_model::ApproverClass;
 use portcullis_model::json::{Object, Value};
 use portcullis_model::object;
 use portcullis_store::{Home, SqliteStore};
@@ -18,13 +20,14 @@ use tokio::task::JoinHandle;
 
 use super::door::{self, Door};
 use super::gateways::{Gateways, remove};
+use super::kinship::Kinship;
 use super::line::{self, LineError};
 use super::message::{Shown, error, shown_to_value};
 use super::passphrase::Passphrase;
 use super::policies::Policies;
 use super::proof::{Proof, is_at_another_terminal, is_same_user};
 use super::status::Watched;
-use super::{LONGEST_REQUEST, PATIENCE};
+use super::{LONGEST_REQUEST, PATIENCE, STANDARD_STREAMS};
 use crate::failure::{OrExit as _, one_line};
 use crate::{Exit, Failure};
 
@@ -73,7 +76,14 @@ impl Surface {
         inbox.open();
         let door = Door::default();
         let policies = Policies { judging: Arc::clone(&watched.policies), versions, updates: watched.updates.clone() };
-        let desk = Desk { watched, proof, checking: Mutex::default(), door: Arc::clone(&door), policies };
+        let desk = Desk {
+            watched,
+            proof,
+            checking: Mutex::default(),
+            door: Arc::clone(&door),
+            policies,
+            approvals: approvals.clone(),
+        };
         let desk = Arc::new(desk);
         let listening = tokio::spawn(async move {
             // Sockets of gateways that were killed go, those of others are left alone.
@@ -108,6 +118,7 @@ struct Desk {
     checking: Mutex<()>,
     door: Door,
     policies: Policies,
+    approvals: Approvals,
 }
 
 async fn listen(listener: UnixListener, desk: Arc<Desk>) {
@@ -150,6 +161,7 @@ impl Desk {
     async fn attend(&self, stream: UnixStream) -> Result<(), LineError> {
         // Asked now: the process may be another one later.
         let is_elsewhere = matches!(self.proof, Proof::Terminal) && is_at_another_terminal(&stream).unwrap_or(false);
+        let kinship = Kinship::of(&stream);
         let (reader, mut writer) = tokio::io::split(stream);
         let mut reader = BufReader::new(reader);
         loop {
@@ -162,6 +174,7 @@ impl Desk {
                 "status" => self.status(&mut writer).await?,
                 "watch" => return self.watch(&mut reader, &mut writer).await,
                 "answer" => line::write(&mut writer, self.answer(&request, is_elsewhere).await).await?,
+                "answer-as-client" => line::write(&mut writer, self.answer_as_client(&request, kinship).await).await?,
                 "look" => {
                     self.watched.look.notify_one();
                     line::write(&mut writer, object! { "done" => "looks" }).await?;
@@ -244,14 +257,37 @@ impl Desk {
             return refused;
         }
         let answer = OperatorAnswer { allow, scope: scope.flatten(), constraint, surface: "terminal".to_owned() };
-        match self.watched.gates.answer(id, answer).await {
-            Ok(AnswerEffect::Released) => object! { "done" => "released" },
-            Ok(AnswerEffect::Kept) => object! { "done" => "kept" },
-            Err(failed) => {
-                let cause = std::error::Error::source(&failed).map(|cause| format!(": {cause}")).unwrap_or_default();
-                error(failed.code(), &one_line(&format!("{failed}{cause}")))
-            }
+        outcome(self.watched.gates.answer(id, answer).await)
+    }
+
+    /// Takes an answer that an assistant gives by the control server. It is worth what a client's is, and the one whose
+    /// call waits does not give it.
+    async fn answer_as_client(&self, request: &Object, kinship: Kinship) -> Object {
+        let text = |key: &str| request.get(key).and_then(Value::as_str);
+        let scope = text("for").and_then(Scope::parse);
+        let allow = request.get("allow").and_then(Value::as_bool);
+        let (Some(id), Some(allow), Some(scope), Some(client)) = (text("id"), allow, scope, text("client")) else {
+            return error("malformed", "an answer names the question, the client, and says yes or no");
+        };
+        let Some(pending) = self.watched.gates.inbox().find(id) else {
+            return error("unknown", &format!("no question `{}` is open here", one_line(id)));
+        };
+        if !self.approvals.client || answers_by_itself(&self.approvals, client) {
+            return error("client-approval-off", "the config does not let this client answer");
         }
+        let sessions = self.watched.gates.sessions().list();
+        let asking = sessions.iter().find(|session| session.id.as_str() == pending.session);
+        let is_same_client = asking.is_none_or(|session| session.client.name.eq_ignore_ascii_case(client));
+        let over_streams = self.watched.front.get().is_none_or(|front| front == STANDARD_STREAMS);
+        // Over HTTP it cannot be told which process asks, so the names of clients have to differ.
+        let is_own = if over_streams { kinship.may_be_one_client() } else { kinship.is_below() || is_same_client };
+        if is_own {
+            return error("own-session", "whoever asks cannot answer: it needs another client, or an operator");
+        }
+        let surface = format!("control ({})", client.chars().take(64).collect::<String>());
+        let (scope, constraint) = (Some(scope), Constraint::default());
+        let answer = OperatorAnswer { allow, scope, constraint, surface: one_line(&surface) };
+        outcome(self.watched.gates.answer_as(ApproverClass::Client, id, answer).await)
     }
 
     async fn consent(&self, request: &Object, is_elsewhere: bool) -> Object {
@@ -289,6 +325,18 @@ impl Desk {
                 tokio::time::sleep(PENALTY).await;
                 Err(error("wrong-passphrase", "the passphrase is wrong"))
             }
+        }
+    }
+}
+
+/// Returns what is told of an answer.
+fn outcome(effect: Result<AnswerEffect, AnswerError>) -> Object {
+    match effect {
+        Ok(AnswerEffect::Released) => object! { "done" => "released" },
+        Ok(AnswerEffect::Kept) => object! { "done" => "kept" },
+        Err(failed) => {
+            let cause = std::error::Error::source(&failed).map(|cause| format!(": {cause}")).unwrap_or_default();
+            error(failed.code(), &one_line(&format!("{failed}{cause}")))
         }
     }
 }

@@ -2,6 +2,7 @@ use super::*;
 
 mod any_input;
 mod grants;
+mod sandbox;
 mod sections;
 mod servers;
 

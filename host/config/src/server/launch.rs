@@ -41,6 +41,17 @@ pub(crate) fn launch(fields: &mut Fields<'_, '_>, surroundings: &Surroundings) -
     }
 }
 
+/// Names the keys of programs and URLs where another key says how the server is reached; one that is set has no effect.
+pub(crate) fn instead_of(fields: &mut Fields<'_, '_>, winner: &str) {
+    for key in ["url", "serverUrl", "httpUrl", "command", "args", "env", "cwd", "headers", "transport", "type"] {
+        if fields.raw(key).is_some_and(|node| !node.is_null()) {
+            let place = fields.key_place(key);
+            let message = format!("`{winner}` is set, and with it this has no effect");
+            fields.report(key, place, Mistake::warning(DiagnosticKind::Conflict, message));
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Transport {
     Stdio,

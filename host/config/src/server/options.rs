@@ -72,6 +72,64 @@ pub enum Authentication {
     OAuth(Box<OAuthSettings>),
 }
 
+/// Which sockets a server may open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Network {
+    /// None.
+    #[default]
+    None,
+    /// TCP connections to these ports, of whatever host.
+    Ports(Vec<u16>),
+    /// Those of the internet.
+    All,
+}
+
+/// What a stdio server may reach besides its streams. The default is nothing but what it needs to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sandbox {
+    /// Its sockets.
+    pub network: Network,
+    /// Files and folders that it may read and run.
+    pub read: Vec<PathBuf>,
+    /// Files and folders that it may read, change and run.
+    pub write: Vec<PathBuf>,
+    /// True where it may reach sockets in the file system.
+    pub local_sockets: bool,
+    /// True where it is not started unless the kernel can keep all of this.
+    pub strict: bool,
+}
+
+impl Default for Sandbox {
+    fn default() -> Self {
+        Self { network: Network::None, read: Vec::new(), write: Vec::new(), local_sockets: false, strict: true }
+    }
+}
+
+/// An endpoint that answers chat completions in the shape of the API of `OpenAI`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChatEndpoint {
+    /// Its base, as in `https://api.example.com/v1`, or the whole URL of its chat completions.
+    pub url: String,
+    /// The name under which it knows the model.
+    pub model: String,
+    /// What proves who asks, where anything has to.
+    pub api_key: Option<Secret>,
+    /// Longest wait for an answer, where it is not that of the server or of what is asked.
+    pub timeout: Option<Duration>,
+    /// Most tokens of an answer.
+    pub max_tokens: Option<u64>,
+    /// The header that names a conversation to an endpoint that keeps conversations itself.
+    pub session_header: Option<String>,
+}
+
+impl ChatEndpoint {
+    /// Returns the headers of every request, without the one that names a conversation.
+    pub fn headers(&self) -> Vec<(String, Secret)> {
+        let bearer = |key: &Secret| ("Authorization".to_owned(), Secret::new(format!("Bearer {}", key.expose())));
+        self.api_key.iter().map(bearer).collect()
+    }
+}
+
 /// How the gateway treats a server. What is not in the config has the documented default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerOptions {
@@ -104,6 +162,12 @@ pub struct ServerOptions {
     pub client_identity: Option<ClientIdentity>,
     /// How the gateway proves who it is.
     pub authentication: Authentication,
+    /// The endpoint that it is, where it is no MCP server but an agent behind chat completions.
+    pub chat: Option<ChatEndpoint>,
+    /// What answers its sampling requests where the client cannot.
+    pub sampling_provider: Option<ChatEndpoint>,
+    /// What it may reach, where it is confined at all.
+    pub sandbox: Option<Sandbox>,
     /// The members of `sampling` that are set and valid: `enabled`, `max_rpm`, `timeout`, `max_tokens_cap`,
     /// `max_tool_rounds`, `model`, `allowed_models`, `log_level`.
     pub sampling: Value,
@@ -128,6 +192,9 @@ impl Default for ServerOptions {
             tls: TlsVerification::System,
             client_identity: None,
             authentication: Authentication::Headers,
+            chat: None,
+            sampling_provider: None,
+            sandbox: None,
             sampling: Object::new().into(),
             elicitation: Object::new().into(),
         }

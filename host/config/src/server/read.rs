@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use portcullis_model::{Origin, ServerEntry, ServerName, Trust};
 
-use super::{Server, launch, oauth, requests, security, tools};
+use super::{Server, chat, launch, oauth, requests, sandbox, security, tools};
 use crate::diagnostic::DiagnosticKind;
 use crate::fields::Fields;
 use crate::key_path::KeyPath;
@@ -36,8 +36,24 @@ pub(crate) fn server(
         return None;
     }
     let mut fields = Fields::new(node, path.clone(), sink);
-    let launch = launch::launch(&mut fields, surroundings);
+    let chat = chat::server(&mut fields);
+    let launch = match &chat {
+        Some(endpoint) => {
+            launch::instead_of(&mut fields, "chat");
+            Some(chat::launch(endpoint))
+        }
+        // What is wrong with the endpoint is told already.
+        None if node
+            .members()
+            .is_some_and(|members| members.iter().any(|member| member.key == "chat" && !member.value.is_null())) =>
+        {
+            launch::instead_of(&mut fields, "chat");
+            None
+        }
+        None => launch::launch(&mut fields, surroundings),
+    };
     let options = options(&mut fields, surroundings, launch.as_ref().is_some_and(launch::is_http));
+    let options = ServerOptions { chat, ..options };
     foreign_keys(&mut fields);
     fields.finish();
     let document = node.to_value();
@@ -58,6 +74,7 @@ fn name(member: &Member, path: &KeyPath, sink: &mut Sink) -> Option<ServerName> 
 fn options(fields: &mut Fields<'_, '_>, surroundings: &Surroundings, is_http: bool) -> ServerOptions {
     let defaults = ServerOptions::default();
     let (idle_timeout, max_lifetime) = lifecycle(fields, is_http);
+    let (sampling, sampling_provider) = requests::sampling(fields);
     ServerOptions {
         enabled: enabled(fields),
         timeout: fields.seconds("timeout").unwrap_or(defaults.timeout),
@@ -73,7 +90,10 @@ fn options(fields: &mut Fields<'_, '_>, surroundings: &Surroundings, is_http: bo
         tls: security::verification(fields, surroundings),
         client_identity: security::client_identity(fields, surroundings),
         authentication: oauth::authentication(fields, is_http),
-        sampling: requests::sampling(fields),
+        sandbox: sandbox::sandbox(fields, surroundings, is_http),
+        chat: None,
+        sampling_provider,
+        sampling,
         elicitation: requests::elicitation(fields),
     }
 }

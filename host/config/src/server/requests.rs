@@ -2,13 +2,16 @@
 
 use portcullis_model::json::{Number, Object, Value};
 
+use super::chat;
+use crate::ChatEndpoint;
 use crate::fields::Fields;
 
-/// Reads `sampling`. Only what is set and valid is in the answer: defaults belong to who applies them.
-pub(crate) fn sampling(fields: &mut Fields<'_, '_>) -> Value {
+/// Reads `sampling`, and who answers in the client's place. Only what is set and valid is in the answer: defaults belong to
+/// who applies them. The provider is no setting of policies: it has a key.
+pub(crate) fn sampling(fields: &mut Fields<'_, '_>) -> (Value, Option<ChatEndpoint>) {
     let mut settings = Object::new();
     let Some(node) = fields.get("sampling") else {
-        return settings.into();
+        return (settings.into(), None);
     };
     let mut inner = Fields::new(node, fields.path.key("sampling"), fields.sink);
     set(&mut settings, "enabled", inner.boolish("enabled"));
@@ -22,8 +25,9 @@ pub(crate) fn sampling(fields: &mut Fields<'_, '_>) -> Value {
     let levels = [("debug", "debug"), ("info", "info"), ("warning", "warning")];
     set(&mut settings, "log_level", inner.choice("log_level", &levels));
     set(&mut settings, "expose_client_tools", inner.boolish("expose_client_tools"));
+    let provider = chat::provider(&mut inner);
     inner.finish();
-    settings.into()
+    (settings.into(), provider)
 }
 
 /// Reads `elicitation`.

@@ -56,6 +56,9 @@ pub enum AnswerError {
     /// The arguments are too large to try a constraint on.
     #[error("the arguments are too large for a constraint")]
     TooLarge,
+    /// It needs an operator.
+    #[error("it needs an operator: `{0}` cannot be answered by a client")]
+    Class(String),
     /// It could not be kept.
     #[error("the answer could not be kept")]
     Keep(#[source] GrantError),
@@ -65,11 +68,12 @@ pub enum AnswerError {
 }
 
 impl AnswerError {
-    /// Returns the stable code: `unknown`, `late` or `refused`.
+    /// Returns the stable code: `unknown`, `late`, `needs-operator` or `refused`.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unknown(_) => "unknown",
             Self::Late => "late",
+            Self::Class(_) => "needs-operator",
             Self::Constraint | Self::NotRemembered | Self::TooLarge | Self::Keep(_) | Self::Record(_) => "refused",
         }
     }
@@ -160,10 +164,25 @@ impl Inbox {
 impl Gates {
     /// Answers a question of the inbox as an operator. What waits goes on at once; what stands is judged again.
     pub async fn answer(&self, id: &str, answer: OperatorAnswer) -> Result<AnswerEffect, AnswerError> {
+        self.answer_as(ApproverClass::Operator, id, answer).await
+    }
+
+    /// Answers a question of the inbox as what a class is worth: a client answers what clients may, for once or for the
+    /// session. Whether this client may answer this question at all is for the caller to know.
+    pub async fn answer_as(
+        &self,
+        class: ApproverClass,
+        id: &str,
+        answer: OperatorAnswer,
+    ) -> Result<AnswerEffect, AnswerError> {
         let inbox = self.inbox();
-        let scope = inbox.check(id, &answer)?;
+        let scope = inbox.check(id, &answer)?.limited_to(class);
+        // It was there a moment ago; where it is not any more, giving the answer says so.
+        if inbox.find(id).is_some_and(|pending| pending.lowest_approver > class) {
+            return Err(AnswerError::Class(id.to_owned()));
+        }
         let OperatorAnswer { allow, scope: _, constraint, surface } = answer;
-        let given = Given { allow, scope, constraint, class: ApproverClass::Operator, surface };
+        let given = Given { allow, scope, constraint, class, surface };
         inbox.give(id, given.clone())?;
         let Some(decided) = inbox.unattended(id, &given) else {
             return Ok(AnswerEffect::Released);

@@ -48,6 +48,11 @@ impl CapabilitySet {
         set
     }
 
+    /// Returns the set with sampling, and with tools in it.
+    pub(crate) fn with_sampling(self) -> Self {
+        Self { sampling: true, sampling_tools: true, ..self }
+    }
+
     fn members(self) -> [(&'static str, bool); 7] {
         [
             ("roots", self.roots),

@@ -5,18 +5,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use portcullis_config::{Authentication, OAuthSettings, ServerOptions};
+use portcullis_config::{Authentication, ChatEndpoint, OAuthSettings, ServerOptions};
 use portcullis_gates::{Call, Cleared, Environment, Launching};
 use portcullis_model::json::{Object, Value};
 use portcullis_model::{ServerName, object};
 use portcullis_supervisor::PrepareError;
+use portcullis_supervisor::sandbox::{Confinement, Sandbox};
 use rmcp::model::{ConstString as _, ProgressNotificationMethod, SubscribeRequestMethod, UnsubscribeRequestMethod};
 
 use super::link::{Boxed, Caller};
+use super::sandbox;
 use super::server::Server;
 use super::tasks::TaskForm;
 use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, LoginTrouble, OnProgress, Pages, ServerPeer};
 use crate::approver::shown;
+use crate::chat::{ChatBook, ChatLink};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{Listable, Verb};
 use crate::transport::http::{HttpFailure, HttpSetupError};
@@ -41,6 +44,12 @@ pub(crate) struct Connector {
     pub(crate) eras: Arc<Eras>,
     /// The folder with the tokens of logins.
     pub(crate) token_folder: Option<PathBuf>,
+    /// What agents behind chat endpoints were given to do.
+    pub(crate) chats: ChatBook,
+    /// Where servers in a sandbox have a home of their own.
+    pub(crate) sandboxes: Option<PathBuf>,
+    /// Folders that no sandbox opens.
+    pub(crate) protected: Vec<PathBuf>,
 }
 
 impl Connector {
@@ -63,7 +72,18 @@ impl Launcher for Connector {
         capabilities: Value,
         peer: Arc<ServerPeer>,
     ) -> Boxed<'_, Result<Arc<dyn Link>, LaunchError>> {
+        if let Some(endpoint) = &options.chat {
+            let linked = self.agent(&launching, endpoint, options.timeout, &peer);
+            return Box::pin(std::future::ready(linked));
+        }
+        let sandbox = options.sandbox.as_ref().filter(|_| environment.is_some());
+        let sandbox = sandbox.map(|wanted| self.sandbox(wanted, &launching.get().entry.name)).transpose();
+        let sandbox = match sandbox {
+            Ok(sandbox) => sandbox,
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
         let options = ConnectOptions {
+            sandbox,
             capabilities,
             connect_timeout: options.connect_timeout,
             call_timeout: options.timeout,
@@ -88,6 +108,32 @@ impl Launcher for Connector {
     }
 }
 
+impl Connector {
+    /// Returns an agent as a server of the principal whose fleet wants it. The entry passed its gate as an endpoint.
+    fn agent(
+        &self,
+        launching: &Cleared<Launching>,
+        endpoint: &ChatEndpoint,
+        timeout: Duration,
+        peer: &ServerPeer,
+    ) -> Result<Arc<dyn Link>, LaunchError> {
+        let failed = |code, detail: String| LaunchError { code, detail, retry: false };
+        let principal = peer.principal().ok_or_else(|| failed("stopped", "the gateway is stopping".to_owned()))?;
+        let link = ChatLink::new(&launching.get().entry.name, principal, endpoint, timeout, &self.chats);
+        link.map(|link| Arc::new(link) as Arc<dyn Link>).map_err(|error| failed("not-an-endpoint", one_chain(&error)))
+    }
+
+    /// Returns the sandbox of a server, with a home that is there.
+    fn sandbox(&self, wanted: &portcullis_config::Sandbox, server: &ServerName) -> Result<Sandbox, LaunchError> {
+        let failed = |detail: String| LaunchError { code: "sandbox", detail, retry: false };
+        let Some(folder) = &self.sandboxes else {
+            return Err(failed("this gateway has no folder for what servers in a sandbox write".to_owned()));
+        };
+        sandbox::prepare(wanted, folder, server, &self.protected)
+            .map_err(|error| failed(format!("the server's own folder cannot be made: {error}")))
+    }
+}
+
 fn greeting(upstream: &Upstream) -> Greeting {
     let hello = upstream.hello();
     let text = |key: &str| hello.server_info().and_then(|info| info.get(key)).and_then(Value::as_str);
@@ -99,14 +145,19 @@ fn greeting(upstream: &Upstream) -> Greeting {
     }
 }
 
-/// Writes the causes and the server's last words into one line for the operator.
-fn describe(error: &ConnectError) -> LaunchError {
-    let mut detail = error.failure.to_string();
-    let mut cause = std::error::Error::source(&error.failure);
+fn one_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
     while let Some(error) = cause {
-        detail = format!("{detail}: {error}");
+        text = format!("{text}: {error}");
         cause = error.source();
     }
+    text
+}
+
+/// Writes the causes and the server's last words into one line for the operator.
+fn describe(error: &ConnectError) -> LaunchError {
+    let mut detail = one_chain(&error.failure);
     if let ConnectFailure::Refused(error) = &error.failure {
         detail = format!("{detail}: {}", shown(error.message(), 200));
     }
@@ -122,6 +173,7 @@ fn describe(error: &ConnectError) -> LaunchError {
         detail = format!("{detail}; it last wrote: {}", words.join(" | "));
     }
     let (code, retry) = match &error.failure {
+        ConnectFailure::Spawn(SpawnError::Prepare(PrepareError::Sandbox(_))) => ("sandbox", false),
         ConnectFailure::Spawn(error) => ("not-startable", !is_lasting(error)),
         ConnectFailure::Timeout(_) => ("connect-timeout", true),
         ConnectFailure::Version(_) => ("protocol-version", false),
@@ -140,7 +192,7 @@ fn describe(error: &ConnectError) -> LaunchError {
 /// Returns true where there is no such program, or what is to be started can never be: another try changes nothing. Where
 /// the system refused something it may just be short of it.
 fn is_lasting(error: &SpawnError) -> bool {
-    matches!(error, SpawnError::Prepare(PrepareError::Lookup(_) | PrepareError::Unfit))
+    matches!(error, SpawnError::Prepare(PrepareError::Lookup(_) | PrepareError::Unfit | PrepareError::Sandbox(_)))
 }
 
 /// Who waits for progress, by the token that the server was given in the end.
@@ -232,6 +284,10 @@ struct UpstreamLink {
 impl Link for UpstreamLink {
     fn greeting(&self) -> &Greeting {
         &self.greeting
+    }
+
+    fn confinement(&self) -> Option<&Confinement> {
+        self.upstream.confinement()
     }
 
     fn call<'a>(&'a self, call: &'a Cleared<Call>, verb: Verb, caller: Caller) -> Boxed<'a, Result<Answer, LinkError>> {

@@ -219,7 +219,12 @@ fn note_ready(server: &Server, link: &dyn Link, elapsed: Duration, raw: &RawList
         status.implementation = greeting.implementation.as_deref().map(|text| shown(text, 100));
         status.protocol = Some(shown(&greeting.revision, 32));
         status.started_in = Some(elapsed);
+        status.confinement = link.confinement().cloned();
     });
+    if let Some(confinement) = link.confinement() {
+        let (confined, open) = (confinement.confined.join("; "), confinement.open.join("; "));
+        tracing::info!(server = %server.name(), confined, not_confined = open, "it runs in a sandbox");
+    }
     let counts = server.status().counts;
     tracing::info!(
         server = %server.name(),

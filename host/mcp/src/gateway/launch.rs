@@ -8,7 +8,7 @@ use portcullis_model::{Launch, Occasion};
 use super::connect_lock::connect_lock;
 use super::items::RawListing;
 use super::server::Server;
-use super::{Fleet, Link, LinkError, Pages, ServerPeer};
+use super::{Fleet, Link, LinkError, LoginTrouble, Pages, ServerPeer};
 use crate::method::Listable;
 
 /// Why a server is not running.
@@ -110,7 +110,8 @@ pub(crate) async fn list_one(link: &dyn Link, listable: Listable, raw: &mut RawL
             }
             incomplete
         }
-        Err(error @ LinkError::Gone { .. }) => return Err(error),
+        // Without a login nothing else of it can be had either.
+        Err(error @ (LinkError::Gone { .. } | LinkError::Login(LoginTrouble::Missing))) => return Err(error),
         Err(error) => Some(error.to_string()),
     };
     match failure {

@@ -8,6 +8,7 @@ use std::time::Duration;
 use portcullis_config::ServerOptions;
 use portcullis_gates::{Call, Cleared, Environment, Launching};
 use portcullis_model::json::Value;
+use portcullis_supervisor::sandbox::Confinement;
 
 use super::ServerPeer;
 use super::tasks::TaskForm;
@@ -145,6 +146,11 @@ pub(crate) struct Caller {
 pub(crate) trait Link: Send + Sync {
     /// Returns what the server said of itself.
     fn greeting(&self) -> &Greeting;
+
+    /// Returns what of it is confined and what is not, where it runs in a sandbox.
+    fn confinement(&self) -> Option<&Confinement> {
+        None
+    }
 
     /// Sends a call and waits for its answer. Dropping the future tells the server that the call is withdrawn.
     fn call<'a>(&'a self, call: &'a Cleared<Call>, verb: Verb, caller: Caller) -> Boxed<'a, Result<Answer, LinkError>>;

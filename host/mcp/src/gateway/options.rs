@@ -32,6 +32,10 @@ pub struct GatewayOptions {
     pub schema_folder: Option<PathBuf>,
     /// Where full copies of shortened results are kept; nowhere where nothing is said.
     pub results_folder: Option<PathBuf>,
+    /// Where servers in a sandbox have a home of their own, each one folder; where nothing is said, none is started.
+    pub sandboxes: Option<PathBuf>,
+    /// Folders that no sandbox opens, whatever the config says: the gateway's own.
+    pub protected: Vec<PathBuf>,
     /// Where gateways of one home wait for each other while they connect a server; nowhere where nothing is said.
     pub lock_folder: Option<PathBuf>,
     /// Where tokens of logins at servers are kept; where nothing is said, nobody is logged in anywhere.
@@ -55,6 +59,8 @@ impl Default for GatewayOptions {
             fleet_idle: Duration::from_mins(10),
             schema_folder: None,
             results_folder: None,
+            sandboxes: None,
+            protected: Vec::new(),
             lock_folder: None,
             token_folder: None,
             ready: None,

@@ -54,7 +54,8 @@ impl Fleet {
             let kind = RequestKind::ElicitationUrl(url.to_owned());
             let method = ElicitationCreateRequestMethod::VALUE;
             let outlet = server.outlet_to(session.number, None);
-            match peer::ask(self, (session, outlet), server, (method, None), kind, document.into()).await {
+            let answerer = (&peer::Answerer::Client(session), outlet);
+            match peer::ask(self, answerer, server, (method, None), kind, document.into()).await {
                 Ok(answer) if answer.get("action").and_then(Value::as_str) == Some("accept") => {}
                 Ok(_) => return Pages::Declined,
                 Err(_) => return Pages::Stand,

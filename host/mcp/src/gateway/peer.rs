@@ -3,9 +3,10 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use portcullis_config::ChatEndpoint;
 use portcullis_gates::ServerRequest;
 use portcullis_model::json::{Object, Value};
-use portcullis_model::{RequestKind, ResultKind};
+use portcullis_model::{Principal, RequestKind, ResultKind};
 
 use super::Fleet;
 use super::ask::{self, not_offered, request_kind};
@@ -15,6 +16,7 @@ use super::tasks;
 use super::voice::{Saying, say};
 use super::wishes::Ended;
 use crate::approver::shown;
+use crate::chat::sampling::sample;
 use crate::downstream::{AskError, ClientSession, LogLevel, Outlet, Question, own_code};
 use crate::jsonrpc::{ErrorObject, code};
 use crate::method::{ServerMethod, ServerNotification};
@@ -44,6 +46,11 @@ impl ServerPeer {
         Self { fleet, server, number }
     }
 
+    /// Returns whose fleet it is, while that runs.
+    pub(crate) fn principal(&self) -> Option<Principal> {
+        self.fleet.upgrade().map(|fleet| fleet.key.principal.clone())
+    }
+
     /// Answers a request of the server, to which it may have given a key.
     pub(crate) async fn request(&self, method: &str, params: Value, key: Option<&str>) -> Result<Value, ErrorObject> {
         self.request_of(None, method, params, key).await
@@ -69,14 +76,26 @@ impl ServerPeer {
             Some(caller) => fleet.session(caller).map(|session| (session, Addressed::ByCall)),
             None => fleet.session_of(&self.server, capability),
         };
-        let (session, how) = found.ok_or_else(|| not_offered(capability))?;
-        if let Some(lacking) = self.lacks(kind, &session, &params) {
-            if how == Addressed::ByCall {
-                session.link.note_undeclared(lacking);
+        let options = self.server.options();
+        let provider = options.sampling_provider.as_ref().filter(|_| kind == ServerMethod::CreateMessage);
+        let lacking = match &found {
+            Some((session, _)) => self.lacks(kind, session, &params),
+            None => Some(capability),
+        };
+        let answerer = match (lacking, provider, &found) {
+            (None, _, Some((session, _))) => Answerer::Client(session),
+            (_, Some(endpoint), found) => {
+                Answerer::Provider { endpoint, session: found.as_ref().map(|(session, _)| session) }
             }
-            return Err(not_offered(lacking));
-        }
-        if !ask::is_enabled(&self.server.options(), kind) {
+            (lacking, None, found) => {
+                let lacking = lacking.unwrap_or(capability);
+                if let Some((session, Addressed::ByCall)) = found {
+                    session.link.note_undeclared(lacking);
+                }
+                return Err(not_offered(lacking));
+            }
+        };
+        if !ask::is_enabled(&options, kind) {
             return Err(not_offered(capability));
         }
         let Some(kind_of_request) = request_kind(kind, &params) else {
@@ -85,8 +104,8 @@ impl ServerPeer {
                 "this elicitation is of no mode that exists, or lacks its URL",
             ));
         };
-        let outlet = self.server.outlet_to(session.number, caller);
-        let outcome = ask(&fleet, (&session, outlet), &self.server, (method, key), kind_of_request, params).await;
+        let outlet = answerer.session().and_then(|session| self.server.outlet_to(session.number, caller));
+        let outcome = ask(&fleet, (&answerer, outlet), &self.server, (method, key), kind_of_request, params).await;
         if kind == ServerMethod::CreateMessage {
             ask::count_rounds(&self.server.tool_rounds, outcome.as_ref().ok());
         }
@@ -212,10 +231,32 @@ impl ServerPeer {
     }
 }
 
-/// Asks a client on behalf of a server, through the request gate.
+/// Who answers what a server asks.
+pub(super) enum Answerer<'a> {
+    /// The client of a session.
+    Client(&'a ClientSession),
+    /// A provider of the config, in the place of a client that cannot, or where nobody knows whose client it would be.
+    Provider {
+        /// The provider.
+        endpoint: &'a ChatEndpoint,
+        /// The session that the request belongs to, where it does to one.
+        session: Option<&'a Arc<ClientSession>>,
+    },
+}
+
+impl Answerer<'_> {
+    fn session(&self) -> Option<&ClientSession> {
+        match self {
+            Self::Client(session) => Some(session),
+            Self::Provider { session, .. } => session.map(|session| &**session),
+        }
+    }
+}
+
+/// Asks a client, or who stands for it, on behalf of a server, through the request gate.
 pub(super) async fn ask(
     fleet: &Fleet,
-    (session, outlet): (&ClientSession, Option<Outlet>),
+    (answerer, outlet): (&Answerer<'_>, Option<Outlet>),
     server: &Server,
     (method, key): (&str, Option<&str>),
     kind: RequestKind,
@@ -227,7 +268,10 @@ pub(super) async fn ask(
         RequestKind::ElicitationForm(_) | RequestKind::ElicitationUrl(_) => ELICITATION_LIMIT,
         RequestKind::Roots => ROOTS_LIMIT,
     };
-    let context = fleet.context(session, server, outlet.as_ref());
+    let context = match answerer.session() {
+        Some(session) => fleet.context(session, server, outlet.as_ref()),
+        None => fleet.own_context(server),
+    };
     let request = ServerRequest { server: server.name().clone(), kind, document };
     let (cleared, limits) = match fleet.gates().request(&context, request).await {
         Ok(cleared) => cleared,
@@ -246,6 +290,10 @@ pub(super) async fn ask(
     };
     let params = ask::envelope(cleared.get(), &limits);
     let limit = ask::limit(&limits, &server.options(), cleared.get(), limit);
+    let session = match answerer {
+        Answerer::Client(session) => session,
+        Answerer::Provider { endpoint, .. } => return provided(server, endpoint, &params, limit).await,
+    };
     // What the server said before it asks is told before: a round of the stateless era ends with the question.
     server.voice.heard(session.number).await;
     match session.link.request(outlet.as_ref(), Question { method, key, params: &params, limit }).await {
@@ -254,6 +302,29 @@ pub(super) async fn ask(
         Err(AskError::Refused(error)) => Err(error),
         Err(error @ (AskError::TimedOut | AskError::Gone | AskError::Busy)) => {
             Err(ErrorObject::new(own_code::TIMED_OUT, error.to_string()))
+        }
+    }
+}
+
+/// Has the provider of the config answer a request that passed its gate.
+async fn provided(
+    server: &Server,
+    endpoint: &ChatEndpoint,
+    params: &Value,
+    limit: Duration,
+) -> Result<Value, ErrorObject> {
+    match sample(endpoint, params, limit).await {
+        Ok(sampled) => {
+            server.usage.note_sampled(sampled.tokens, sampled.uses_tools);
+            Ok(sampled.result)
+        }
+        Err(error) => {
+            server.usage.note_not_sampled();
+            tracing::warn!(
+                server = %server.name(), error = &error as &dyn std::error::Error,
+                "the sampling provider did not answer"
+            );
+            Err(error.for_server())
         }
     }
 }

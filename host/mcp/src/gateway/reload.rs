@@ -57,6 +57,9 @@ fn is_connected_alike(old: &ServerOptions, new: &ServerOptions) -> bool {
         && old.tls == new.tls
         && old.client_identity == new.client_identity
         && old.authentication == new.authentication
+        && old.sandbox == new.sandbox
+        && old.chat == new.chat
+        && old.sampling_provider.is_some() == new.sampling_provider.is_some()
         // The server was told of these when it was connected.
         && enabled(&old.sampling) == enabled(&new.sampling)
         && enabled(&old.elicitation) == enabled(&new.elicitation)

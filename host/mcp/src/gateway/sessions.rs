@@ -203,6 +203,8 @@ fn sole_client(sessions: &[Arc<ClientSession>]) -> Option<&Arc<ClientSession>> {
 
 fn declared(capabilities: CapabilitySet, options: &ServerOptions) -> Value {
     let enabled = |block: &Value| block.get("enabled").and_then(Value::as_bool).unwrap_or(true);
+    // A provider answers where the client cannot, tools included.
+    let capabilities = if options.sampling_provider.is_some() { capabilities.with_sampling() } else { capabilities };
     capabilities.declared(|name| match name {
         "sampling" => enabled(&options.sampling),
         "elicitation" => enabled(&options.elicitation),

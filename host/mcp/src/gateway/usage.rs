@@ -55,6 +55,20 @@ impl Usage {
         }
     }
 
+    /// Counts a sampling request that the provider of the config answered.
+    pub(crate) fn note_sampled(&self, tokens: u64, uses_tools: bool) {
+        let mut counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sampling = &mut counted.shown.sampling;
+        sampling.requests += 1;
+        sampling.tokens = sampling.tokens.saturating_add(tokens);
+        sampling.tool_uses += u64::from(uses_tools);
+    }
+
+    /// Counts one that it did not answer.
+    pub(crate) fn note_not_sampled(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).shown.sampling.errors += 1;
+    }
+
     /// Returns the counts.
     pub(crate) fn shown(&self) -> Shown {
         let counted = self.0.lock().unwrap_or_else(PoisonError::into_inner);

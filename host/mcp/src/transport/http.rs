@@ -5,9 +5,9 @@ mod error;
 mod events;
 mod tls;
 
-pub use client::HttpClient;
-pub use error::{HttpFailure, HttpSetupError};
+pub use client::{HttpClient, deliver};
+pub use error::{DeliverError, HttpFailure, HttpSetupError};
 pub use events::{Event, EventReader, Parsed};
 pub use tls::{Trusted, certificates};
 
-pub(crate) use client::{Events, Reply};
+pub(crate) use client::{Events, PostError, Reply};

@@ -11,6 +11,8 @@ use portcullis_gates::{Cleared, Environment, Launching};
 use portcullis_model::{Era, Launch};
 use tokio::task::JoinHandle;
 
+pub(crate) use stdio::TEMPORARY;
+
 use super::shared::Shared;
 use super::subscriptions::{Offered, follow};
 use super::{CallError, ConnectOptions, Hello, Peer, Upstream};

@@ -8,6 +8,7 @@ use portcullis_config::{ClientIdentity, OAuthSettings, Protocol, TlsVerification
 use portcullis_model::json::Value;
 use portcullis_model::object;
 use portcullis_supervisor::Launcher;
+use portcullis_supervisor::sandbox::Sandbox;
 use rmcp::model::ProtocolVersion;
 
 use super::{CallerId, Eras};
@@ -37,6 +38,8 @@ pub struct ConnectOptions {
     pub connect_timeout: Duration,
     /// How long a request may take that says nothing else, as long as the server shows no progress.
     pub call_timeout: Duration,
+    /// What a stdio server may reach; whatever the gateway may where nothing is said.
+    pub sandbox: Option<Sandbox>,
     /// How the supervisor of a stdio server is started; this very program where nothing is said.
     pub launcher: Option<Launcher>,
     /// Where lines of standard error go besides the peer.
@@ -56,6 +59,7 @@ impl Default for ConnectOptions {
             eras: Arc::default(),
             connect_timeout: Duration::from_mins(1),
             call_timeout: Duration::from_mins(5),
+            sandbox: None,
             launcher: None,
             log: None,
         }

@@ -20,9 +20,11 @@ pub(super) fn start(command: &OsStr, arguments: impl Iterator<Item = OsString>, 
         process.current_dir(&launch.working_directory);
     }
     let supervisor = getpid();
-    let prepare = move || prepare(supervisor);
-    // SAFETY: the closure runs between fork and exec. It makes only system calls (sigprocmask, setsid, prctl, getppid),
-    // allocates nothing and takes no lock; this process has a single thread anyway.
+    let mut confine = confinement(&launch.sandbox)?;
+    let prepare = move || prepare(supervisor).and_then(|()| confine());
+    // SAFETY: the closure runs between fork and exec. It makes only system calls (sigprocmask, setsid, prctl, getppid,
+    // landlock_restrict_self, seccomp). What little it allocates, on failure, is safe as well: this process has a single
+    // thread, so no lock can be held by another.
     #[expect(unsafe_code, reason = "std has no safe way to start a session or to set the parent-death signal")]
     unsafe {
         process.pre_exec(prepare)
@@ -30,6 +32,26 @@ pub(super) fn start(command: &OsStr, arguments: impl Iterator<Item = OsString>, 
     let child = process.spawn()?;
     // Process ids are positive 32-bit numbers on every Unix. The handle is dropped on purpose: waiting is done by id.
     i32::try_from(child.id()).map(Pid::from_raw).map_err(io::Error::other)
+}
+
+/// Returns what confines the calling process, opened and compiled already.
+#[cfg(target_os = "linux")]
+fn confinement(rules: &[OsString]) -> io::Result<impl FnMut() -> io::Result<()> + Send + Sync + 'static> {
+    use crate::sandbox::{Plan, Restriction};
+
+    let mut restriction = if rules.is_empty() {
+        None
+    } else {
+        let plan = Plan::decode(rules).ok_or(io::ErrorKind::InvalidData)?;
+        Some(Restriction::prepare(&plan)?)
+    };
+    Ok(move || restriction.as_mut().map_or(Ok(()), Restriction::set))
+}
+
+/// Elsewhere nothing is confined: a plan says so, and one that must confine is never made.
+#[cfg(not(target_os = "linux"))]
+fn confinement(_rules: &[OsString]) -> io::Result<impl FnMut() -> io::Result<()> + Send + Sync + 'static> {
+    Ok(|| Ok(()))
 }
 
 fn prepare(supervisor: Pid) -> io::Result<()> {

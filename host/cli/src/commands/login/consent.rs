@@ -2,10 +2,11 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _, Write as _};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use portcullis_config::LoginFlow;
 use portcullis_oauth::{Browser, Consent, Login, LoginError, Loopback, TokenError};
-use tokio::sync::mpsc;
+use tokio::sync::{Mutex, mpsc};
 use tokio::time::timeout;
 
 use super::super::token::say;
@@ -71,11 +72,11 @@ pub(super) async fn get(login: Login, target: &Target, way: &Way) -> Result<Cons
     show_page(browser.page(), way, "open this page and consent")?;
     let can_open = !way.no_browser && open(browser.page());
     // Where no browser could be opened, a person may paste; without a person, only what was asked for is read.
-    let pasted = (way.no_browser || (!can_open && io::stdin().is_terminal())).then(pasted_lines);
-    if pasted.is_some() {
+    let reads = way.no_browser || (!can_open && io::stdin().is_terminal());
+    if reads {
         say("then paste here the address that the browser ends at, even if it shows an error");
     }
-    let waiting = wait(&browser, loopback, pasted);
+    let waiting = wait(&browser, loopback, reads);
     timeout(target.settings.timeout, waiting).await.unwrap_or(Err(LoginError::TooLate)).map_err(NoConsent::Login)
 }
 
@@ -102,15 +103,11 @@ fn show_page(page: &str, way: &Way, what: &str) -> Result<(), Failure> {
 }
 
 /// Waits for the browser to come back, or for what is pasted, whichever is good first.
-async fn wait(
-    browser: &Browser,
-    mut loopback: Option<Loopback>,
-    mut pasted: Option<mpsc::Receiver<String>>,
-) -> Result<Consent, LoginError> {
+async fn wait(browser: &Browser, mut loopback: Option<Loopback>, reads: bool) -> Result<Consent, LoginError> {
     loop {
         let came_back = tokio::select! {
             Some(came_back) = next_of(&mut loopback) => came_back,
-            Some(line) = next_line(&mut pasted) => line,
+            Some(line) = next_line(reads) => line,
             else => return Err(LoginError::TooLate),
         };
         match browser.finish(&came_back).await {
@@ -128,26 +125,27 @@ async fn next_of(loopback: &mut Option<Loopback>) -> Option<String> {
     }
 }
 
-async fn next_line(pasted: &mut Option<mpsc::Receiver<String>>) -> Option<String> {
-    match pasted {
-        Some(pasted) => pasted.recv().await,
-        None => None,
-    }
+async fn next_line(reads: bool) -> Option<String> {
+    if reads { pasted_lines().lock().await.recv().await } else { None }
 }
 
-/// Reads lines of standard input in a thread: a read that waits cannot be taken back, and ends with the process.
-fn pasted_lines() -> mpsc::Receiver<String> {
-    let (sender, lines) = mpsc::channel(4);
-    std::thread::spawn(move || {
-        for line in io::stdin().lock().lines() {
-            let Ok(line) = line else { return };
-            let is_fit = (1..=LONGEST_LINE).contains(&line.trim().len());
-            if is_fit && sender.blocking_send(line).is_err() {
-                return;
+/// Returns the lines of standard input. One thread reads them for the whole command, since a read that waits cannot be taken
+/// back: a second one would only get what the first one leaves.
+fn pasted_lines() -> &'static Mutex<mpsc::Receiver<String>> {
+    static LINES: OnceLock<Mutex<mpsc::Receiver<String>>> = OnceLock::new();
+    LINES.get_or_init(|| {
+        let (sender, lines) = mpsc::channel(4);
+        std::thread::spawn(move || {
+            for line in io::stdin().lock().lines() {
+                let Ok(line) = line else { return };
+                let is_fit = (1..=LONGEST_LINE).contains(&line.trim().len());
+                if is_fit && sender.blocking_send(line).is_err() {
+                    return;
+                }
             }
-        }
-    });
-    lines
+        });
+        Mutex::new(lines)
+    })
 }
 
 /// Opens a page in the browser of this machine. Returns false where there is nobody in front of it, or no browser.

@@ -114,6 +114,21 @@ pub enum HttpFailure {
     SessionExpired,
 }
 
+/// Why something was not delivered. Nothing of the URL is in it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeliverError {
+    /// The URL or a header makes no request.
+    #[error("there is no such endpoint")]
+    Setup(#[from] HttpSetupError),
+    /// It was not taken.
+    #[error(transparent)]
+    Http(HttpFailure),
+    /// It took too long.
+    #[error("the endpoint did not answer within {} s", .0.as_secs())]
+    TimedOut(std::time::Duration),
+}
+
 impl HttpFailure {
     pub(super) fn from_reqwest(error: &reqwest::Error) -> Self {
         let cause = innermost(error);

@@ -5,6 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use portcullis_supervisor::control::{Event, STOP};
+use portcullis_supervisor::sandbox::Confinement;
 use portcullis_supervisor::{Command, Launcher, PrepareError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -85,6 +86,7 @@ pub struct Process {
     control: Mutex<OwnedWriteHalf>,
     state: watch::Receiver<ProcessState>,
     watcher: AbortHandle,
+    confinement: Option<Confinement>,
 }
 
 /// The gateway's ends of a server's standard streams.
@@ -112,7 +114,13 @@ impl Process {
         control.write_all(&prepared.launch).await.map_err(SpawnError::Supervisor)?;
         let (sender, state) = watch::channel(ProcessState::Starting);
         let watcher = tokio::spawn(follow(events, child, sender)).abort_handle();
-        Ok((Self { control: Mutex::new(control), state, watcher }, Streams { stdin, stdout, stderr }))
+        let confinement = prepared.confinement;
+        Ok((Self { control: Mutex::new(control), state, watcher, confinement }, Streams { stdin, stdout, stderr }))
+    }
+
+    /// Returns what of it is confined and what is not, where it has a sandbox.
+    pub fn confinement(&self) -> Option<&Confinement> {
+        self.confinement.as_ref()
     }
 
     /// Returns where it is in its life.

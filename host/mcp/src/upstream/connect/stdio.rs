@@ -6,6 +6,7 @@ use std::time::Duration;
 use portcullis_config::Protocol;
 use portcullis_gates::{Cleared, Environment, Launching};
 use portcullis_model::{Launch, Secret};
+use portcullis_supervisor::sandbox::Sandbox;
 use portcullis_supervisor::{Command, Launcher};
 use tokio::process::ChildStdout;
 use tokio::time::timeout;
@@ -21,6 +22,9 @@ use crate::transport::read_text;
 use crate::transport::stdio::{
     Ending, LINE_LIMIT, Line, LineReader, LineWriter, Process, Stderr, StderrSink, Streams, Tail,
 };
+
+/// The folder for temporary files in the home of a server in a sandbox.
+pub(crate) const TEMPORARY: &str = "tmp";
 
 /// What an ended server left in its pipe is read for so long. All of it is there already, unless a descendant writes on.
 const DRAIN_LIMIT: Duration = Duration::from_millis(100);
@@ -105,7 +109,7 @@ impl Start<'_> {
         peer: Arc<dyn Peer>,
         tasks: &mut Tasks,
     ) -> Result<(Arc<Shared>, Arc<Process>), ConnectFailure> {
-        let command = command(self.launching, self.environment)?;
+        let command = command(self.launching, self.environment, self.options.sandbox.as_ref())?;
         let launcher = match &self.options.launcher {
             Some(launcher) => launcher.clone(),
             None => Launcher::this_program().map_err(ConnectFailure::Launcher)?,
@@ -123,8 +127,12 @@ impl Start<'_> {
     }
 }
 
-/// Builds the command: the entry's own variables over what the gate left.
-fn command(launching: &Launching, environment: Option<&Environment>) -> Result<Command, ConnectFailure> {
+/// Builds the command: the entry's own variables over what the gate left, and over both of a sandbox.
+fn command(
+    launching: &Launching,
+    environment: Option<&Environment>,
+    sandbox: Option<&Sandbox>,
+) -> Result<Command, ConnectFailure> {
     let Launch::Stdio { command, arguments, working_directory, environment: own } = &launching.entry.launch else {
         return Err(ConnectFailure::Unsupported("the entry is not one of a stdio server"));
     };
@@ -133,13 +141,29 @@ fn command(launching: &Launching, environment: Option<&Environment>) -> Result<C
     }
     let selected = environment.map(|environment| environment.variables.as_slice()).unwrap_or_default();
     let kept = selected.iter().filter(|(name, _)| !own.iter().any(|(other, _)| other == name));
+    // Folders of the user are out of reach in a sandbox: what programs keep under them goes into its own.
+    let kept = kept.filter(|(name, _)| sandbox.is_none() || !leads_home(name));
+    let at_home = sandbox.into_iter().flat_map(|sandbox| home(&sandbox.own));
+    let at_home = at_home.filter(|(name, _)| !own.iter().any(|(other, _)| other == name));
     let expose = |(name, value): &(String, Secret)| (name.clone(), value.expose().to_owned());
     Ok(Command {
         command: command.clone(),
         arguments: arguments.clone(),
-        environment: kept.chain(own).map(expose).collect(),
-        working_directory: working_directory.as_ref().map(Into::into),
+        environment: kept.chain(own).map(expose).chain(at_home).collect(),
+        working_directory: working_directory.as_ref().map(Into::into).or(sandbox.map(|sandbox| sandbox.own.clone())),
+        sandbox: sandbox.cloned(),
     })
+}
+
+/// Returns true for variables that name folders of the user.
+fn leads_home(name: &str) -> bool {
+    name.starts_with("XDG_") || matches!(name, "HOME" | "TMPDIR" | "TMP" | "TEMP")
+}
+
+/// Returns the variables by which programs find their home and a place for temporary files.
+fn home(own: &std::path::Path) -> [(String, String); 2] {
+    let text = |path: std::path::PathBuf| path.to_string_lossy().into_owned();
+    [("HOME".to_owned(), text(own.to_owned())), ("TMPDIR".to_owned(), text(own.join(TEMPORARY)))]
 }
 
 /// Returns the entry's own variables: keys and passwords come this way.
