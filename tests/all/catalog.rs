@@ -56,7 +56,7 @@ fn what_is_built_in_names_one_version_each_and_who_vouches_for_it() {
 
 #[test]
 fn a_server_is_installed_with_its_secret_out_of_the_config_and_its_default_tools() {
-    let home = Home::new(PROGRAM, "mcp_servers: {}\n");
+    let home = Home::new(PROGRAM, "mcp_servers: {}\npolicies: {allow_unsigned: true}\n");
     manifest(&home, "scripted", "works");
     let (installed, code) = install(&home, "scripted", &[]);
     assert_eq!((code, text(&installed, "/probe/outcome")), (0, "worked"), "{}\n{}", installed.to_json(), home.stderr());
@@ -65,8 +65,7 @@ fn a_server_is_installed_with_its_secret_out_of_the_config_and_its_default_tools
     assert!(!config.contains("correct horse") && config.contains("PORTCULLIS_SCRIPTED_PLAIN_WORD"), "{config}");
     assert!(config.contains("include: [plain, variables]") && config.contains("/tmp"), "{config}");
 
-    let (explained, code) =
-        json(&mut home.command(&["explain-env", "scripted", "--json"]).env("STRAY_TOKEN", "x"), &home);
+    let (explained, code) = json(home.command(&["explain-env", "scripted", "--json"]).env("STRAY_TOKEN", "x"), &home);
     let has = |key: &str, name: &str| {
         let names = explained.get(key).and_then(Value::as_array).unwrap_or_default();
         names.iter().any(|known| known.as_str() == Some(name))
@@ -91,7 +90,7 @@ fn a_server_is_installed_with_its_secret_out_of_the_config_and_its_default_tools
 
 #[test]
 fn a_server_that_does_not_run_yet_is_installed_with_the_default_choice_and_says_so() {
-    let home = Home::new(PROGRAM, "");
+    let home = Home::new(PROGRAM, "policies: {allow_unsigned: true}\n");
     manifest(&home, "broken", "dies-at-start");
     let (installed, code) = install(&home, "broken", &[]);
     assert_eq!((code, text(&installed, "/probe/outcome")), (0, "failed"), "{}", installed.to_json());

@@ -11,7 +11,7 @@ use portcullis_tests::{Client, Home};
 use crate::{PROGRAM, are_published};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/support/hostile.py");
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A home with a server whose calls have to be approved.
 fn home(control: &str) -> Home {

@@ -30,13 +30,22 @@ fn printed(home: &Home, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+/// Waits until both servers are there.
+fn both_listed(client: &mut Client) {
+    let names = ["mcp__files__plain", "mcp__others__plain"];
+    let listed =
+        |tools: &[Value], name: &str| tools.iter().any(|tool| tool.get("name").and_then(Value::as_str) == Some(name));
+    let tools = client.tools_once(|tools| names.iter().all(|name| listed(tools, name)));
+    assert!(names.iter().all(|name| listed(&tools, name)), "{tools:?}");
+}
+
 #[test]
 fn an_exemption_lifts_a_question_for_one_tool_of_one_server_and_is_seen_wherever_one_looks() {
     let home = Home::new(PROGRAM, &config("9999-12-31"));
     let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
-    client.tools_once(|tools| tools.len() > 2);
+    both_listed(&mut client);
     assert_eq!(client.call("mcp__files__plain", object! {}.into()).text(), "plain", "{}", home.stderr());
-    for other in ["mcp__others__plain", "mcp__files__magic-keys"] {
+    for other in ["mcp__others__plain", "mcp__files__magic_keys"] {
         let refused = client.call(other, object! {}.into()).text();
         assert!(refused.contains("approval-pending"), "{other}: {refused}");
     }
@@ -53,7 +62,7 @@ fn an_exemption_lifts_a_question_for_one_tool_of_one_server_and_is_seen_wherever
 fn an_exemption_that_is_over_lifts_nothing_and_raises_an_alarm() {
     let home = Home::new(PROGRAM, &config("2020-01-01"));
     let mut client = Client::connect(&mut home.command(&["run"]), object! {}.into());
-    client.tools_once(|tools| tools.len() > 2);
+    both_listed(&mut client);
     let refused = client.call("mcp__files__plain", object! {}.into()).text();
     assert!(refused.contains("approval-pending"), "{refused}");
     assert!(client.close(Duration::from_mins(1)), "the gateway ends with its client");

@@ -103,7 +103,8 @@ fn without_payloads_replay_says_how_much_it_skipped() {
 /// Approves the call that was refused as pending, for good.
 fn approve(home: &Home, refused: &str) {
     let handle = refused.split_once("handle: ").and_then(|(_, rest)| rest.split_once(')')).expect("a handle").0;
-    let approved = home.command(&["approvals", "allow", handle, "--for", "always", "--json"]).output().unwrap();
+    let approved =
+        home.command(&["approvals", "allow", handle, "--for", "always", "--json"]).output().expect("the program runs");
     assert!(approved.status.success(), "{}", String::from_utf8_lossy(&approved.stdout));
 }
 

@@ -17,8 +17,7 @@ use crate::sink::{Mistake, Sink};
 use crate::tree::{self, Kind, Member, Node, Place};
 use crate::{
     Approvals, ControlSection, Diagnostic, JournalSection, Naming, PoliciesSection, Results, ServeSection, Server,
-    ServerOptions,
-    StatusTool, Surroundings,
+    ServerOptions, StatusTool, Surroundings,
 };
 
 /// Most servers of one config. Each is a process or a connection.

@@ -24,7 +24,7 @@ pub trait Evaluate: fmt::Debug + Send + Sync {
     }
 
     /// Judges a subject for which nobody waits: never on the thread of whoever asks, where that can be helped.
-    fn evaluate_aside<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a> {
+    fn evaluate_aside<'a>(&'a self, facts: &'a Facts, subject: &'a Arc<Subject>) -> EvaluationFuture<'a> {
         self.evaluate(facts, subject)
     }
 

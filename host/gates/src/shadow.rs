@@ -79,7 +79,7 @@ impl Said {
 /// What all policies in shadow of a passage are compared by.
 #[derive(Debug)]
 struct Left {
-    subject: Subject,
+    subject: Arc<Subject>,
     /// What edits would change, and where it stands.
     editable: Option<(Value, Place)>,
     session: String,
@@ -123,7 +123,7 @@ impl Shadows {
         &self,
         passage: &Passage<'_>,
         policies: &[Arc<ActivePolicy>],
-        told: (&Facts, &Readings, &Subject),
+        told: (&Facts, &Readings, &Arc<Subject>),
         editable: Option<(&Value, Place)>,
         heard: &(impl Iterator<Item = &'h Heard> + Clone),
     ) {
@@ -139,7 +139,7 @@ impl Shadows {
             return;
         };
         let left = Arc::new(Left {
-            subject: subject.clone(),
+            subject: Arc::clone(subject),
             editable: editable.map(|(document, place)| (document.clone(), place)),
             session: passage.context.session.id.as_str().to_owned(),
             gate: passage.gate,

@@ -172,8 +172,8 @@ impl Evaluate for Evaluator {
         }
     }
 
-    fn evaluate_aside<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a> {
-        self.on_pool(facts, Arc::new(subject.clone()))
+    fn evaluate_aside<'a>(&'a self, facts: &'a Facts, subject: &'a Arc<Subject>) -> EvaluationFuture<'a> {
+        self.on_pool(facts, Arc::clone(subject))
     }
 
     fn is_pure(&self) -> bool {

@@ -78,7 +78,9 @@ pub(crate) fn question(package: &Package, page: Option<&str>) -> String {
 
 /// Reads an answer. Advisories that were withdrawn are left out.
 pub(crate) fn read(answer: &[u8], package: &Package) -> Option<Page> {
-    let answer: Answer = serde_json::from_slice(answer).ok()?;
+    // A list would be taken for an answer of which everything is left out.
+    let answer: serde_json::Map<String, serde_json::Value> = serde_json::from_slice(answer).ok()?;
+    let answer: Answer = serde_json::from_value(answer.into()).ok()?;
     let standing = answer.vulns.into_iter().filter(|vulnerability| vulnerability.withdrawn.is_none());
     let advisories = standing
         .map(|vulnerability| Advisory {

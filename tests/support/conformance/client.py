@@ -173,17 +173,20 @@ def browse(page: str) -> str:
     raise RuntimeError("the page sent the browser nowhere")
 
 
-def log_in() -> bool:
+def log_in() -> tuple[bool, int]:
+    """Returns whether it did, and how many pages the operator was shown."""
     pipe = subprocess.PIPE
     login = subprocess.Popen([PROGRAM, "login", "suite", "--no-browser"], stdin=pipe, stdout=pipe, text=True)
+    pages = 0
     # A page, and another one where the server wants more than it said at first.
     for line in login.stdout:
         if line.startswith("http"):
+            pages += 1
             login.stdin.write(browse(line.strip()) + "\n")
             login.stdin.flush()
     login.wait(PATIENCE)
     log("login", login.returncode)
-    return login.returncode == 0
+    return login.returncode == 0, pages
 
 
 def drive() -> str:
@@ -200,9 +203,13 @@ with open(os.path.join(os.environ["PORTCULLIS_HOME"], "config.yaml"), "w", encod
     json.dump(CONFIG, file)
 if LOGS_IN:
     for _ in range(LOGINS):
-        if not log_in():
-            sys.exit(1)
-        if "portcullis login" not in drive():
+        done, pages = log_in()
+        if done and "portcullis login" not in drive():
             break
+        # Whoever consented and got nowhere tries again; whoever consented twice, or was shown nothing, does not.
+        if not done and pages != 1:
+            break
+    if not done:
+        sys.exit(1)
 else:
     drive()

@@ -262,7 +262,7 @@ impl Report for Listing {
             });
             let vouched = match &entry.vouched {
                 Vouched::BuiltIn => String::new(),
-                other => format!(" ({})", other.shown()),
+                Vouched::Key(_) | Vouched::Nobody | Vouched::Refused(_) => format!(" ({})", entry.vouched.shown()),
             };
             let (name, version) = (one_line(&entry.name), one_line(&version));
             writeln!(out, "{name:<20} {version:<11} {}{}", one_line(&description), one_line(&vouched))?;

@@ -18,8 +18,8 @@ use crate::{Exit, Failure, passages};
 /// Shows which variables a server gets.
 pub(crate) fn run(settings: &Settings, named: &Named) -> Result<Exit, Failure> {
     let (_, config) = settings.read_config(&named.config)?;
-    let names: Vec<String> = config.servers.iter().map(|server| server.name().to_string()).collect();
-    let server = config.server(&named.name).ok_or_else(|| list::unknown(&named.name, &names, &config))?;
+    let known: Vec<String> = config.servers.iter().map(|server| server.name().to_string()).collect();
+    let server = config.server(&named.name).ok_or_else(|| list::unknown(&named.name, &known, &config))?;
     let Launch::Stdio { environment, .. } = &server.entry.launch else {
         return Err(Failure::new(
             Exit::Usage,

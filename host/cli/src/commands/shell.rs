@@ -18,17 +18,14 @@ pub(crate) fn completions(completions: &Completions) -> Result<Exit, Failure> {
 
 /// Writes the manual page, or one for each command into a folder.
 pub(crate) fn man(man: &Man) -> Result<Exit, Failure> {
-    match &man.to {
-        Some(folder) => {
-            let doing = || format!("writing pages into {}", folder.display());
-            std::fs::create_dir_all(folder).or_exit(Exit::Usage, doing())?;
-            clap_mangen::generate_to(Arguments::command(), folder).or_exit(Exit::Usage, doing())?;
-        }
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Arguments::command()).render(&mut page).or_exit(Exit::Internal, "making the page")?;
-            io::stdout().lock().write_all(&page).or_exit(Exit::Internal, "writing to standard output")?;
-        }
+    if let Some(folder) = &man.to {
+        let doing = || format!("writing pages into {}", folder.display());
+        std::fs::create_dir_all(folder).or_exit(Exit::Usage, doing())?;
+        clap_mangen::generate_to(Arguments::command(), folder).or_exit(Exit::Usage, doing())?;
+    } else {
+        let mut page = Vec::new();
+        clap_mangen::Man::new(Arguments::command()).render(&mut page).or_exit(Exit::Internal, "making the page")?;
+        io::stdout().lock().write_all(&page).or_exit(Exit::Internal, "writing to standard output")?;
     }
     Ok(Exit::Success)
 }

@@ -197,6 +197,9 @@ impl Link for ChatLink {
     }
 
     /// There is nothing that could be asked for life: the endpoint is reached with each question.
+    /// Jobs are asked for by `check`; an agent has no tasks of its own.
+    fn listen_for_task(&self, _: &str, _: bool) {}
+
     fn ask(&self, _: &'static str, _: Value) -> Boxed<'_, Result<Answer, LinkError>> {
         Box::pin(std::future::ready(Ok(Ok(Object::new().into()))))
     }

@@ -116,6 +116,8 @@ async fn nothing_survives_a_shutdown() {
     let server = connect("normal").await;
     let (server_pid, grandchild) = (server.text("pid").await, server.text("grandchild").await);
     assert!(is_alive(&server_pid) && is_alive(&grandchild));
+    // The supervisor says so beside the byte path: the server may have answered before.
+    until("the process to be known", || server.upstream.process_id().is_some()).await;
     assert_eq!(server.upstream.process_id().unwrap().to_string(), server_pid);
     server.upstream.shutdown().await;
     assert!(!is_alive(&server_pid) && !is_alive(&grandchild));
