@@ -1,5 +1,8 @@
 //! The composition: config, policies, gates and servers, put together and taken apart.
 
+mod policy_sets;
+mod threads;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
@@ -10,13 +13,15 @@ use portcullis_door::FrontDoor;
 use portcullis_gates::{ApprovalLimits, Gates, Launching, NoApprover, Refusal, Session};
 use portcullis_mcp::{Gateway, GatewayOptions, safe_mode};
 use portcullis_model::{ClientFacts, Era, Occasion, Principal, Secret, ServerEntry, SessionId};
-use portcullis_runtime::{PolicyEvent, PolicyStore, Unsigned, Watching};
+use portcullis_runtime::{PolicyStore, Watching};
 use portcullis_store::{Home, PayloadKey, Retention, SqliteStore, StoreOptions};
 use portcullis_supervisor::Launcher;
 use tokio::sync::Notify;
-use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::watch;
+
+pub(crate) use threads::{Clients, runtime, runtime_for};
+
+use policy_sets::{load, remember};
 
 use crate::config_watch::{ConfigWatch, Running};
 use crate::failure::OrExit as _;
@@ -25,59 +30,8 @@ use crate::operator::{Surface, Watched};
 use crate::updates::{UpdateState, Updates};
 use crate::{Exit, Failure, policies, stderr_log, stop};
 
-/// Threads of a runtime at most, where the machine has so many cores to spare: more would wait for each other at the locks of
-/// sessions and the journal.
-const MOST_WORKERS: usize = 8;
-
-/// Blocking work is opening files and compiling; more at once would only compete with the messages.
-const BLOCKING: usize = 8;
-
 /// The folder of the home with tokens of logins at servers.
 pub(crate) const TOKENS: &str = "tokens";
-
-/// Whom a runtime serves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Clients {
-    /// Nobody: the work of one command, which may take the whole machine.
-    Nobody,
-    /// One agent.
-    One,
-    /// As many as come.
-    Many,
-}
-
-/// Builds the runtime of a command that serves nobody.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    runtime_for(Clients::Nobody)
-}
-
-/// Builds the runtime that carries messages.
-///
-/// A message is tens of microseconds of work between waits. Handing it from thread to thread costs a wake-up each time: an
-/// echo of 100 bytes takes a third less CPU time on one thread than on two, alone and 16 at once. So one client is served
-/// by one thread, and many by half of the cores, as their servers want the others. Policies that are slow have threads of
-/// their own, and compiling, files and the journal's database too.
-pub(crate) fn runtime_for(clients: Clients) -> Result<tokio::runtime::Runtime, Failure> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = match clients {
-        Clients::One => 1,
-        Clients::Many => cores / 2,
-        Clients::Nobody => cores,
-    };
-    let mut builder = if workers > 1 {
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.worker_threads(workers.min(MOST_WORKERS));
-        builder
-    } else {
-        tokio::runtime::Builder::new_current_thread()
-    };
-    builder
-        .max_blocking_threads(BLOCKING)
-        .thread_name("portcullis")
-        .enable_all()
-        .build()
-        .or_exit(Exit::Gateway, "starting the threads of the gateway")
-}
 
 /// What a gateway is started with besides its config.
 #[derive(Clone, Debug, Default)]
@@ -397,44 +351,6 @@ pub(crate) fn limits(approvals: &Approvals) -> ApprovalLimits {
         wait: approvals.timeout,
         waiting: usize::try_from(approvals.waiting).unwrap_or(usize::MAX),
         expire: approvals.expire,
-    }
-}
-
-/// Publishes the first set, then watches for more.
-fn load(policies: &Arc<PolicyStore>, gates: &Arc<Gates>, loaded: &watch::Sender<bool>) -> Option<Watching> {
-    policies.refresh(gates);
-    for policy in policies.status().iter().filter(|policy| !policy.loosened.is_empty()) {
-        tracing::warn!(policy = %policy.name, loosened = policy.loosened.join(", "), "the config loosens a policy");
-    }
-    if policies.unsigned() == Unsigned::All {
-        tracing::warn!("{}", crate::policy_report::ALL_UNSIGNED);
-    }
-    for (policy, gates) in policies.missing() {
-        let gates: Vec<_> = gates.iter().map(|gate| gate.as_str()).collect();
-        tracing::error!(%policy, gates = gates.join(", "), "a required policy is missing: its gates stay shut");
-    }
-    loaded.send_replace(true);
-    match Watching::start(Arc::clone(policies), Arc::clone(gates)) {
-        Ok(watching) => Some(watching),
-        Err(error) => {
-            tracing::error!(error = &error as &dyn std::error::Error, "new policies are not noticed until a restart");
-            None
-        }
-    }
-}
-
-/// Keeps the versions of packs whenever a set was published: a pack that judged once is not undone by a kill.
-async fn remember(mut events: Receiver<PolicyEvent>, policies: Arc<PolicyStore>, store: Arc<SqliteStore>) {
-    loop {
-        match events.recv().await {
-            Ok(PolicyEvent::Published { .. }) | Err(RecvError::Lagged(_)) => {
-                let (policies, store) = (Arc::clone(&policies), Arc::clone(&store));
-                let kept = tokio::task::spawn_blocking(move || policies::remember_versions(&policies, &store));
-                let _panicked = kept.await;
-            }
-            Ok(_) => {}
-            Err(RecvError::Closed) => return,
-        }
     }
 }
 

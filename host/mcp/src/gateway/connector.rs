@@ -1,8 +1,10 @@
 //! The port's answer in production: [`Upstream`].
 
+mod adapter;
+
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use portcullis_config::{Authentication, ChatEndpoint, OAuthSettings, ServerOptions};
@@ -11,22 +13,24 @@ use portcullis_model::json::{Object, Value};
 use portcullis_model::{ServerName, object};
 use portcullis_supervisor::PrepareError;
 use portcullis_supervisor::sandbox::{Confinement, Sandbox};
-use rmcp::model::{ConstString as _, ProgressNotificationMethod, SubscribeRequestMethod, UnsubscribeRequestMethod};
+use rmcp::model::{ConstString as _, SubscribeRequestMethod, UnsubscribeRequestMethod};
+
+use adapter::{PeerAdapter, Progress, Waiting};
 
 use super::link::{Boxed, Caller};
 use super::sandbox;
 use super::server::Server;
 use super::tasks::TaskForm;
-use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, LoginTrouble, OnProgress, Pages, ServerPeer};
+use super::{Answer, Greeting, LaunchError, Launcher, Link, LinkError, LoginTrouble, Pages, ServerPeer};
 use crate::approver::shown;
 use crate::chat::{ChatBook, ChatLink};
-use crate::jsonrpc::{ErrorObject, code};
+use crate::jsonrpc::code;
 use crate::method::{Listable, Verb};
 use crate::transport::http::{HttpFailure, HttpSetupError};
 use crate::transport::stdio::{SpawnError, StderrSink};
 use crate::upstream::{
-    BoxFuture, CallError, CallOptions, CallerId, CloseReason, ConnectError, ConnectFailure, ConnectOptions, Eras,
-    Incomplete, ListMethod, LoginOptions, Peer, Upstream,
+    CallError, CallOptions, CallerId, CloseReason, ConnectError, ConnectFailure, ConnectOptions, Eras, Incomplete,
+    ListMethod, LoginOptions, Upstream,
 };
 
 /// Makes the place where lines of a server's standard error are kept.
@@ -193,84 +197,6 @@ fn describe(error: &ConnectError) -> LaunchError {
 /// the system refused something it may just be short of it.
 fn is_lasting(error: &SpawnError) -> bool {
     matches!(error, SpawnError::Prepare(PrepareError::Lookup(_) | PrepareError::Unfit | PrepareError::Sandbox(_)))
-}
-
-/// Who waits for progress, by the token that the server was given in the end.
-#[derive(Default)]
-struct Progress {
-    next: AtomicU64,
-    waiting: std::sync::Mutex<std::collections::HashMap<u64, OnProgress>>,
-}
-
-impl Progress {
-    fn waiting(&self) -> std::sync::MutexGuard<'_, std::collections::HashMap<u64, OnProgress>> {
-        self.waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-struct Waiting<'a>(&'a Progress, u64);
-
-impl Drop for Waiting<'_> {
-    fn drop(&mut self) {
-        self.0.waiting().remove(&self.1);
-    }
-}
-
-struct PeerAdapter {
-    peer: Arc<ServerPeer>,
-    progress: Arc<Progress>,
-}
-
-impl Peer for PeerAdapter {
-    fn request(
-        &self,
-        method: String,
-        params: Option<Value>,
-        key: Option<String>,
-    ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
-        let params = params.unwrap_or_else(|| Object::new().into());
-        Box::pin(async move { self.peer.request(&method, params, key.as_deref()).await })
-    }
-
-    fn request_of(
-        &self,
-        caller: Option<CallerId>,
-        method: String,
-        params: Option<Value>,
-        key: Option<String>,
-    ) -> BoxFuture<'_, Result<Value, ErrorObject>> {
-        let params = params.unwrap_or_else(|| Object::new().into());
-        Box::pin(async move { self.peer.request_of(caller, &method, params, key.as_deref()).await })
-    }
-
-    fn notification_of(&self, caller: CallerId, method: String, params: Option<Value>) {
-        let params = params.unwrap_or_else(|| Object::new().into());
-        self.peer.notification_of(caller, &method, params);
-    }
-
-    fn notification(&self, method: String, params: Option<Value>) {
-        let params = params.unwrap_or_else(|| Object::new().into());
-        if method != ProgressNotificationMethod::VALUE {
-            return self.peer.notification(&method, params);
-        }
-        let token = params.get("progressToken").and_then(Value::as_u64);
-        let on_progress = token.and_then(|token| self.progress.waiting().get(&token).cloned());
-        if let Some(on_progress) = on_progress {
-            on_progress(params);
-        }
-    }
-
-    fn stderr(&self, line: String) {
-        self.peer.stderr(&line);
-    }
-
-    fn closed(&self, reason: CloseReason) {
-        if reason == CloseReason::SessionExpired {
-            self.peer.expired(reason.to_string());
-        } else {
-            self.peer.closed(reason.to_string());
-        }
-    }
 }
 
 struct UpstreamLink {

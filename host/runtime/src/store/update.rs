@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use portcullis_gates::{ActivePolicy, Mode, PolicySet, PolicySource};
+use portcullis_gates::{ActivePolicy, Mode, PolicySet};
 use portcullis_model::{GateName, PolicyName};
 
 use super::bundles::{Broken, BrokenBundles};
@@ -396,29 +396,5 @@ impl Inner {
         self.missing
             .iter()
             .fold(PolicySet::new(policies), |set, (name, gates)| set.with_missing(name.clone(), gates.clone()))
-    }
-}
-
-impl Wanted {
-    /// Returns the step in which somebody vouched for it.
-    fn verified(&self) -> Step {
-        match (&self.signer.key, &self.source) {
-            (Some(key), _) => Step::noted("verify", self.verifying, format!("signed by {key}")),
-            (None, PolicySource::Bundle) => Step::noted("verify", self.verifying, "embedded"),
-            (None, PolicySource::Config(_)) => Step::noted("verify", self.verifying, "placed by the config"),
-            (None, PolicySource::Folder(_)) => Step::noted("verify", self.verifying, "unsigned"),
-        }
-    }
-
-    /// Returns true where nothing that matters differs.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        self.wasm == other.wasm
-            && self.settings == other.settings
-            && self.packs == other.packs
-            && self.options == other.options
-            && self.grants == other.grants
-            && self.exemptions == other.exemptions
-            && self.source == other.source
-            && self.signer == other.signer
     }
 }

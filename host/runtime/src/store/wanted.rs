@@ -19,6 +19,7 @@ use super::refused::{BundleRefused, RefusedError};
 use super::vouch::{self, Signer};
 use crate::inspect::LARGEST_MODULE;
 use crate::pack::PackFile;
+use crate::step::Step;
 
 /// The bytes of a module: embedded ones are not copied.
 #[derive(Clone, Debug)]
@@ -64,6 +65,30 @@ pub(crate) struct Wanted {
     pub(crate) bundle: Option<Source>,
     /// How long it took to read it and to find out who vouches for it.
     pub(crate) verifying: Duration,
+}
+
+impl Wanted {
+    /// Returns the step in which somebody vouched for it.
+    pub(super) fn verified(&self) -> Step {
+        match (&self.signer.key, &self.source) {
+            (Some(key), _) => Step::noted("verify", self.verifying, format!("signed by {key}")),
+            (None, PolicySource::Bundle) => Step::noted("verify", self.verifying, "embedded"),
+            (None, PolicySource::Config(_)) => Step::noted("verify", self.verifying, "placed by the config"),
+            (None, PolicySource::Folder(_)) => Step::noted("verify", self.verifying, "unsigned"),
+        }
+    }
+
+    /// Returns true where nothing that matters differs.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.wasm == other.wasm
+            && self.settings == other.settings
+            && self.packs == other.packs
+            && self.options == other.options
+            && self.grants == other.grants
+            && self.exemptions == other.exemptions
+            && self.source == other.source
+            && self.signer == other.signer
+    }
 }
 
 /// Everything that should be there, and what was refused on the way.

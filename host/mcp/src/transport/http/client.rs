@@ -12,7 +12,7 @@ use reqwest::{Client, Method, RequestBuilder, Response, StatusCode, Url};
 
 use super::events::{EventReader, Parsed};
 use super::tls::{Trusted, install_provider};
-use super::{DeliverError, HttpFailure, HttpSetupError};
+use super::{HttpFailure, HttpSetupError};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -257,23 +257,6 @@ fn challenge(response: &Response) -> Option<String> {
     let values = response.headers().get_all(WWW_AUTHENTICATE);
     let values: Vec<&str> = values.iter().filter_map(|value| value.to_str().ok()).collect();
     (!values.is_empty()).then(|| values.join(", "))
-}
-
-/// Posts a JSON text to an endpoint that is none of MCP and whose answer matters to nobody but for its status.
-pub async fn deliver(
-    url: &str,
-    headers: &[(String, Secret)],
-    text: String,
-    limit: Duration,
-) -> Result<(), DeliverError> {
-    let client = HttpClient::new(url, headers, &Trusted::default())?;
-    let posting = client.post(text.into_bytes(), Some(Box::default()));
-    match tokio::time::timeout(limit, posting).await {
-        Err(_) => Err(DeliverError::TimedOut(limit)),
-        // It was taken; what it says besides may be in any form.
-        Ok(Ok(_) | Err(PostError { failure: HttpFailure::ContentType, .. })) => Ok(()),
-        Ok(Err(error)) => Err(DeliverError::Http(error.failure)),
-    }
 }
 
 fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap, HttpSetupError> {
