@@ -66,12 +66,24 @@ impl Exempting {
     }
 }
 
+impl Exempting {
+    fn lift_outcome(&self, evaluation: Evaluation, subject: &Subject) -> Evaluation {
+        let Evaluation { outcome, cost } = evaluation;
+        Evaluation { outcome: outcome.map(|answer| self.lift(answer, subject)), cost }
+    }
+}
+
 impl Evaluate for Exempting {
     fn evaluate<'a>(&'a self, facts: &'a Facts, subject: &'a Subject) -> EvaluationFuture<'a> {
-        Box::pin(async move {
-            let Evaluation { outcome, cost } = self.inner.evaluate(facts, subject).await;
-            Evaluation { outcome: outcome.map(|answer| self.lift(answer, subject)), cost }
-        })
+        Box::pin(async move { self.lift_outcome(self.inner.evaluate(facts, subject).await, subject) })
+    }
+
+    fn evaluate_shared<'a>(&'a self, facts: &'a Facts, subject: &'a Arc<Subject>) -> EvaluationFuture<'a> {
+        Box::pin(async move { self.lift_outcome(self.inner.evaluate_shared(facts, subject).await, subject) })
+    }
+
+    fn evaluate_aside<'a>(&'a self, facts: &'a Facts, subject: &'a Arc<Subject>) -> EvaluationFuture<'a> {
+        Box::pin(async move { self.lift_outcome(self.inner.evaluate_aside(facts, subject).await, subject) })
     }
 
     fn is_pure(&self) -> bool {
