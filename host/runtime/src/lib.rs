@@ -24,7 +24,7 @@
 //! // Whoever judges again what is live already waits for `gates.changes()`.
 //! let mut events = store.events();
 //! for policy in store.status() {
-//!     println!("{} {}: {}", policy.name, policy.version, policy.start);
+//!     println!("{} {}: {:?}", policy.name, policy.version, policy.mode);
 //! }
 //! # drop((watching, events.try_recv()));
 //! # Ok(())
